@@ -1,5 +1,5 @@
-// Package itemset holds items of a Want in groups: sets and counted bags, in which an item costs a relay two bytes, and lots, whose items
-// stand alike and are asked together. All of it is values that belong to one goroutine. Read Set and Lot first.
+// Package itemset holds items of a Want: in sets and counted bags, in which an item costs a relay two bytes, and in lots, whose items stand
+// alike and are asked together. All its types are values; one goroutine at a time uses each. Read Set and Lot first.
 package itemset
 
 import (
@@ -14,22 +14,21 @@ import (
 // setPage is how many items a page has.
 const setPage = 64
 
-// Set is a sparse set of items. Pages exist only where an item was put, so
-// a relay pays for its own items and not for all. The zero value is empty. A copy shares the pages of its original: one of the two
-// is not used any more.
+// Set is a sparse set of items. It has pages only where there is an item, so a relay pays for its own items and not for all. The zero Set is
+// empty. A copy shares the pages of its original: use only one of the two from then on.
 type Set struct {
 	pages []itemPage // in order
 	n     int
 }
 
-// itemPage is the items from no*setPage on, of which there is at least one.
+// itemPage has the items of a Set from no*setPage on, at least one.
 type itemPage struct {
 	no   want.Item
 	bits uint64
 }
 
-// find returns the place of the page for an item, and whether it is there. Most are looked for when they are new, and
-// stand in the last one.
+// find returns the place of the page for an item, and whether the page is there. Most callers look for new items, which
+// stand in the last page.
 func (s *Set) find(it want.Item) (int, bool) {
 	no, last := it/setPage, len(s.pages)-1
 	switch {
@@ -41,7 +40,7 @@ func (s *Set) find(it want.Item) (int, bool) {
 	return slices.BinarySearchFunc(s.pages, no, func(p itemPage, no want.Item) int { return cmp.Compare(p.no, no) })
 }
 
-// Has says whether an item is in the set.
+// Has reports whether an item is in the set.
 func (s *Set) Has(it want.Item) bool {
 	i, ok := s.find(it)
 	return ok && s.pages[i].bits&(1<<(it%setPage)) != 0
@@ -62,7 +61,7 @@ func (s *Set) Put(it want.Item) bool {
 	return true
 }
 
-// Drop takes an item out and reports whether it was there.
+// Drop takes an item out and reports whether it was in the set.
 func (s *Set) Drop(it want.Item) bool {
 	i, ok := s.find(it)
 	bit := uint64(1) << (it % setPage)
@@ -76,7 +75,7 @@ func (s *Set) Drop(it want.Item) bool {
 	return true
 }
 
-// Above yields the items of greater number than it, in order. The set is not changed meanwhile.
+// Above yields the items of greater number than it, in order. Nobody may change the set meanwhile.
 func (s *Set) Above(it want.Item) iter.Seq[want.Item] {
 	return func(yield func(want.Item) bool) {
 		from, _ := s.find(it)
@@ -93,13 +92,13 @@ func (s *Set) Above(it want.Item) iter.Seq[want.Item] {
 // Len returns how many items there are.
 func (s *Set) Len() int { return s.n }
 
-// Spread returns how many pages they take: a bound of the memory.
+// Spread returns how many pages the set has: a bound of its memory.
 func (s *Set) Spread() int { return len(s.pages) }
 
 // Clear takes all items out.
 func (s *Set) Clear() { *s = Set{} }
 
-// Of returns the set of items.
+// Of returns a Set with these items.
 func Of(items iter.Seq[want.Item]) (s Set) {
 	for it := range items {
 		s.Put(it)
@@ -107,10 +106,10 @@ func Of(items iter.Seq[want.Item]) (s Set) {
 	return s
 }
 
-// Known is items of which something is known; those that are repositories are told apart, to be counted.
+// Known is a set of items of which something is known. It has the repositories among them apart, to count them.
 type Known struct {
 	Set
-	Repos Set // of these, the repositories
+	Repos Set // the repositories among them
 }
 
 // Put adds an item, which is a repository or not, and reports whether that is new.
@@ -121,7 +120,7 @@ func (k *Known) Put(it want.Item, repo bool) bool {
 	return k.Set.Put(it)
 }
 
-// Drop takes an item out and reports whether it was there.
+// Drop takes an item out and reports whether it was known.
 func (k *Known) Drop(it want.Item) bool {
 	k.Repos.Drop(it)
 	return k.Set.Drop(it)
@@ -130,10 +129,10 @@ func (k *Known) Drop(it want.Item) bool {
 // Clear takes all items out.
 func (k *Known) Clear() { *k = Known{} }
 
-// Bag counts items that may be wanted through several repositories. The zero value is empty.
+// Bag counts items, as an item may be wanted through several repositories. The zero Bag is empty.
 type Bag struct {
 	Set
-	more map[want.Item]int // above one
+	more map[want.Item]int // how often beyond once an item counts
 }
 
 // Add counts an item once more and reports whether it is new.

@@ -12,46 +12,46 @@ import (
 // Lot is items of one layer that stand alike.
 type Lot struct {
 	Layer want.Layer
-	Apart Apart // kept in REQs of their own
-	Since Since // their stored events are asked from here on
+	Apart Apart // why the items stand in REQs of their own
+	Since Since // the time from which on their stored events are asked for
 	Items []want.Item
 }
 
-// Since is from when on the stored events of items are asked, in Unix seconds by the local clock.
+// Since is the time from which on the stored events of items are asked for, in Unix seconds by the local clock.
 type Since int64
 
-// The times from which everything is asked.
+// The values of Since that ask for everything.
 const (
-	AllStored Since = 0 // all of them
-	AllAgain  Since = 1 // all of them, of items that were confirmed: what they tell of coverage counts already
+	AllStored Since = 0 // all stored events
+	AllAgain  Since = 1 // all stored events again, of items that were confirmed: coverage counts these events already
 )
 
-// SinceTime is the since of items that are known to have been complete at a time.
+// SinceTime returns the Since of items that were complete at the time t.
 func SinceTime(t time.Time) Since { return max(AllAgain, Since(t.Unix())) }
 
-// Bounded says whether less than all is asked.
+// Bounded reports whether s asks for less than all stored events.
 func (s Since) Bounded() bool { return s > AllAgain }
 
-// Counted says whether what the stored events tell of coverage counts already.
+// Counted reports whether coverage counts the stored events already.
 func (s Since) Counted() bool { return s > AllStored }
 
-// Span is the times that are asked.
+// Span returns the range of times that s asks for.
 func (s Since) Span() paging.Span { return paging.From(int64(s)) }
 
-// Apart says why items are not to stand in one REQ with others.
+// Apart says why items must not stand in one REQ with others.
 type Apart uint8
 
 // The reasons.
 const (
-	Together  Apart = iota // there is none
-	ApartLong              // known relays refuse a REQ for values like theirs
-	ApartBare              // the relay answers a REQ with their filter with nothing
+	Together  Apart = iota // they may stand together
+	ApartLong              // known relays refuse a REQ because of values like these items have
+	ApartBare              // the relay sends no events for a REQ with a filter like these items need
 )
 
-// Alike says whether the items of both may stand in one lot.
+// Alike reports whether the items of l and o may stand in one lot.
 func (l Lot) Alike(o Lot) bool { return l.Layer == o.Layer && l.Apart == o.Apart && l.Since == o.Since }
 
-// AddLot adds a lot to lots, into one that is alike if there is one. It does
+// AddLot adds the items of l to an alike lot of lots, or adds l as a new lot. It does
 // not keep l.Items.
 func AddLot(lots []Lot, l Lot) []Lot {
 	if len(l.Items) == 0 {
@@ -83,7 +83,7 @@ func Each(lots []Lot) iter.Seq[want.Item] {
 // ItemsOf returns the items of lots.
 func ItemsOf(lots []Lot) []want.Item { return slices.Collect(Each(lots)) }
 
-// Prune takes the items out of lots that match, and the lots that are empty then. It changes lots.
+// Prune takes the items for which gone is true out of lots, and then the empty lots. It changes lots.
 func Prune(lots []Lot, gone func(want.Item) bool) []Lot {
 	for i := range lots {
 		lots[i].Items = slices.DeleteFunc(lots[i].Items, gone)
@@ -91,7 +91,7 @@ func Prune(lots []Lot, gone func(want.Item) bool) []Lot {
 	return slices.DeleteFunc(lots, func(l Lot) bool { return len(l.Items) == 0 })
 }
 
-// Holds says whether an item of lots matches.
+// Holds reports whether is is true for an item of lots.
 func Holds(lots []Lot, is func(want.Item) bool) bool {
 	return slices.ContainsFunc(lots, func(x Lot) bool { return slices.ContainsFunc(x.Items, is) })
 }

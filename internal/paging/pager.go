@@ -1,4 +1,4 @@
-// Package paging reads all that one filter matches from a relay that answers in pages of unknown size.
+// Package paging reads all events that one filter matches from a relay that answers in pages of unknown size.
 package paging
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Forever is the end of all time, and First the last second that counts as the beginning of it: a span that begins there or
+// Forever is the end of all time. First is the last second that counts as the beginning of time: a span that begins there or
 // before has no beginning.
 const (
 	Forever = math.MaxInt64
@@ -18,10 +18,10 @@ const (
 // Span is a range of creation times in Unix seconds, both ends inclusive.
 type Span struct{ Since, Until int64 }
 
-// From returns all that was created since then.
+// From returns the span of all events created at since or later.
 func From(since int64) Span { return Span{since, Forever} }
 
-// Narrow returns f for the span only.
+// Narrow returns f narrowed to the span.
 func (s Span) Narrow(f nostr.Filter) nostr.Filter {
 	if s.Since > First {
 		f.Since = &s.Since
@@ -32,36 +32,38 @@ func (s Span) Narrow(f nostr.Filter) nostr.Filter {
 	return f
 }
 
-// Pager reads all that one filter matches from a relay that answers in pages of
-// unknown size, which hold the newest or the oldest events of what was asked, in
-// any order. It believes no page to be complete: what lies below and above the
-// events of a page is asked again, from their times on, inclusive, until that
-// brings nothing that it does not know by id. Then one second further is asked,
-// in case a page was full of one second.
+// Pager reads all events that one filter matches from a relay that answers in
+// pages of unknown size. A page has the newest or the oldest of the events that
+// the Pager asked for, in any order. A Pager believes no page to be complete: it
+// asks again for the times below and above the events of a page, inclusive, until
+// that brings no event with an id that it does not know. Then it asks one second
+// further, in case a page was full of one second.
 //
-// A page that holds what was known at its upper end is taken for newest first,
-// so nothing is asked above it; likewise below. Only where such a page proves to
-// be the last is that end asked again, as it may have been cut there.
+// A Pager takes a page that has the event known at the upper end of the range for
+// newest first, and asks nothing above it. It takes a page that has the event
+// known at the lower end for oldest first, and asks nothing below it. Only where
+// such a page proves to be the last does it ask for that end again, as the relay
+// may have cut the page there.
 type Pager struct {
-	todo    []pageRange // asked next: the last one
+	todo    []pageRange // the last one is asked next
 	seen    map[uint64]struct{}
 	page    page
 	pages   int
 	events  int
-	largest int  // page so far
+	largest int  // events of the largest page so far
 	gap     bool // a full page of one second may have hidden events
 }
 
-// pageRange is what is asked; low and high say that events at its very ends are known.
+// pageRange is a range to ask for; low and high say that events at its very ends are known.
 type pageRange struct {
 	Span
 	low, high bool
-	doubt     *int64 // this second is asked again if the range brings nothing new
+	doubt     *int64 // if the range brings nothing new, this second is asked again
 }
 
-// page is the one being answered.
+// page counts the events of the page that the relay is answering.
 type page struct {
-	received, fresh int // fresh: by id
+	received, fresh int // fresh: of an id that was not known
 	oldest, newest  int64
 }
 
@@ -71,14 +73,14 @@ const (
 	maxEvents = 1 << 20
 )
 
-// MostSeen bounds the ids that are known between two pages. With more all are
-// forgotten, for which the last second that was asked may be asked once more.
+// MostSeen is how many ids a Pager may know between two pages. With more it
+// forgets all; then it may ask once more for the last second that it asked for.
 const MostSeen = 1 << 16
 
-// minFullPage is the size from which a page of one second is taken for cut.
+// minFullPage is how many events a page of one second has at least to count as cut by the relay.
 const minFullPage = 20
 
-// New begins to read a span.
+// New makes a Pager that reads a span.
 func New(s Span) *Pager {
 	return &Pager{todo: []pageRange{{Span: s}}, seen: make(map[uint64]struct{})}
 }
@@ -91,10 +93,10 @@ func (p *Pager) Next() (Span, bool) {
 	return p.todo[len(p.todo)-1].Span, true
 }
 
-// Exhausted says that the pager gave up at its bounds.
+// Exhausted reports whether the pager has given up at MaxPages or maxEvents.
 func (p *Pager) Exhausted() bool { return p.pages >= MaxPages || p.events >= maxEvents }
 
-// Received takes one event of the page being answered.
+// Received takes one event of the page that the relay is answering.
 func (p *Pager) Received(id nostr.ID, at int64) {
 	g := &p.page
 	if g.received == 0 || at < g.oldest {
@@ -113,16 +115,17 @@ func (p *Pager) Received(id nostr.ID, at int64) {
 
 func key64(id nostr.ID) uint64 { return binary.BigEndian.Uint64(id[:]) }
 
-// Again forgets the page being answered, which will be asked once more. What
-// came of it stays known: a page is followed to its edges whether it is news or not.
+// Again forgets the page that the relay is answering, and asks for it once more.
+// The ids that came stay known: a Pager follows a page to its edges whether it
+// brings news or not.
 func (p *Pager) Again() {
 	p.page = page{}
 }
 
-// Forget frees what a pager that is not used for a while can do without.
+// Forget frees the ids that a Pager knows: while nobody uses it, it can do without.
 func (p *Pager) Forget() { p.seen = make(map[uint64]struct{}) }
 
-// end ends the page being answered. It returns the page and what was asked by it.
+// end ends the page that the relay was answering. It returns the page and the range asked for.
 func (p *Pager) end() (page, pageRange) {
 	g, r := p.page, p.todo[len(p.todo)-1]
 	p.page = page{}
@@ -136,11 +139,11 @@ func (p *Pager) end() (page, pageRange) {
 	return g, r
 }
 
-// Cut ends a page that was not answered to its end, as the relay went on and on.
-// Nothing is believed about what it holds: all of the range is asked again, in
-// parts, of which those in the middle hold about half of what came each. One second
-// has no parts: it is a gap if there was too much in it. It reports whether most of
-// what came was not known.
+// Cut ends a page that the caller cut off, because the relay went on and on. Cut
+// believes nothing about the events that came: it asks again for all of the range,
+// in parts, and each of the two parts in the middle has about half of the events
+// that came. One second has no parts: it is a gap if there was too much in it. Cut
+// reports whether most of the events that came were not known.
 func (p *Pager) Cut(tooMuch bool) bool {
 	if r := p.todo[len(p.todo)-1]; p.page.received == 0 || r.Since == r.Until && !tooMuch {
 		p.Again()
@@ -161,7 +164,7 @@ func (p *Pager) Cut(tooMuch bool) bool {
 	return g.fresh > g.received/2
 }
 
-// Done ends the page being answered and decides what is asked next.
+// Done ends the page that the relay was answering, and decides what to ask next.
 func (p *Pager) Done() {
 	g, r := p.end()
 	p.largest = max(p.largest, g.received)
@@ -185,7 +188,7 @@ func (p *Pager) Done() {
 	}
 }
 
-// around asks what lies outside a page, the older part first.
+// around asks for the times outside a page, the older part first.
 func (p *Pager) around(r pageRange, g page, below, above pageRange) {
 	newestFirst := r.high && g.newest == r.Until
 	oldestFirst := r.low && g.oldest == r.Since && !newestFirst
@@ -205,14 +208,14 @@ func (p *Pager) around(r pageRange, g page, below, above pageRange) {
 	}
 }
 
-// askAgain asks once more for the second that is in doubt.
+// askAgain asks once more for the second in doubt.
 func (p *Pager) askAgain(r pageRange) {
 	if r.doubt != nil {
 		p.todo = append(p.todo, pageRange{Span: Span{*r.doubt, *r.doubt}, low: true, high: true})
 	}
 }
 
-// beyond steps over one second of which nothing new came.
+// beyond asks for the times around one second that brought nothing new.
 func (p *Pager) beyond(r pageRange, at int64) {
 	if at < r.Until {
 		p.todo = append(p.todo, pageRange{Span: Span{at + 1, r.Until}, high: r.high})
@@ -222,14 +225,14 @@ func (p *Pager) beyond(r pageRange, at int64) {
 	}
 }
 
-// Gap says whether a full page of one second may have hidden events.
+// Gap reports whether a full page of one second may have hidden events.
 func (p *Pager) Gap() bool { return p.gap }
 
-// Found says whether any page had an event.
+// Found reports whether any page had an event.
 func (p *Pager) Found() bool { return p.events > 0 }
 
-// Size is how much a pager holds, and how many pages it has read.
+// Size is how many ids and ranges a Pager holds, and how many pages it has read.
 type Size struct{ Seen, Ranges, Pages int }
 
-// Size tells how much it holds: ids that are known, of which at most MostSeen outlive a page, and up to three ranges for each page.
+// Size returns how much the Pager holds. At most MostSeen ids outlive a page, and there are up to three ranges for each page.
 func (p *Pager) Size() Size { return Size{len(p.seen), len(p.todo), p.pages} }

@@ -1,5 +1,5 @@
-// Package survey finds in what is stored here what layer 4 asks a relay for: what is about the items that are wanted, in
-// turns. Tour says what is read next and keeps what was found. Query is what a page is about, and Page says what of it counts.
+// Package survey reads the stored events for ids and authors about which layer 4 asks a relay: those of events about the wanted items,
+// page by page. Tour says what to read next, and keeps what was found. Query asks for a page; Page gathers the answer.
 package survey
 
 import (
@@ -8,34 +8,34 @@ import (
 )
 
 // Query asks for a page of the stored events that are about some values, behind the place After (nil = from the newest on).
-// What is about something in Above is left to the query for that.
+// It leaves events about something in Above to the query for that.
 type Query struct {
 	Values
 	Above []Values
 	After *Cursor
 }
 
-// Answer is what a page has.
+// Answer is what Tour learns from a page.
 type Answer struct {
 	IDs     []nostr.ID     // events of the page that are no root events, and stored ones that they name
-	Missing []nostr.ID     // ids that they name and that are unknown here
-	Authors []nostr.PubKey // of the page, with repeats
+	Missing []nostr.ID     // ids that these events name and that are unknown here
+	Authors []nostr.PubKey // authors of the events, with repeats
 	Next    *Cursor        // where the next page begins; nil = there is none
 }
 
-// Cursor is where a survey stands: it reads newest first, and the lowest id first within a second.
+// Cursor is the place of a survey, which reads the newest event first and, within a second, the lowest id first.
 type Cursor struct {
 	Time int64
 	ID   nostr.ID
 }
 
-// Values are ids and addresses of events that others are about: they name one of them or stand at one.
+// Values are ids and addresses. An event is about Values if it names one of them, or stands at one.
 type Values struct {
 	IDs       []nostr.ID
 	Addresses []string
 }
 
-// Lookup is what a survey asks about single events.
+// Lookup answers questions about single events.
 type Lookup interface {
 	// Look returns the stored event with that id, nil if it is not stored, and
 	// whether the id is known: stored, or remembered as decided against.
@@ -50,16 +50,16 @@ const (
 	MostForward = 16  // stored events that one event brings with it because it names them; the rest is left out
 )
 
-// Page gathers what one survey finds.
+// Page gathers the answer to one Query.
 type Page struct {
-	above map[string]struct{} // what is about these is found there
+	above map[string]struct{} // events about these belong to other queries
 	own   map[string]struct{}
 	in    map[nostr.ID]struct{} // of out.IDs and out.Missing
 	reads int
 	out   Answer
 }
 
-// Page begins the answer to a query.
+// Page returns an empty page for the query.
 func (q Query) Page() *Page {
 	g := &Page{above: make(map[string]struct{}), own: make(map[string]struct{}), in: make(map[nostr.ID]struct{})}
 	for _, v := range q.Above {
@@ -79,7 +79,7 @@ func (v Values) into(set map[string]struct{}) {
 }
 
 // Add takes the next event that is about one of the query's values. It reports
-// that the page is full; then the event may not be in it, and the next page
+// whether the page is full. Then the event may not be in it, and the next page
 // begins where this one ends.
 func (g *Page) Add(e *nostr.Event, a Lookup) (full bool, err error) {
 	if !isAbout(e, g.above) {
@@ -102,13 +102,13 @@ func (g *Page) Add(e *nostr.Event, a Lookup) (full bool, err error) {
 	return g.reads >= PageReads, nil
 }
 
-// room says whether the page bears one more; an empty one bears anything.
+// room reports whether the page has room for x. An empty page has room for anything.
 func (g *Page) room(x addition) bool {
 	return len(g.out.IDs)+len(g.out.Missing) == 0 ||
 		len(g.out.IDs)+len(x.ids) <= PageIDs && len(g.out.Missing)+len(x.missing) <= PageIDs
 }
 
-// Answer is what was found; end says that nothing was left to add.
+// Answer returns what the page gathered; end says that nothing was left to add.
 func (g *Page) Answer(end bool) Answer {
 	if end {
 		g.out.Next = nil
@@ -116,8 +116,9 @@ func (g *Page) Answer(end bool) Answer {
 	return g.out
 }
 
-// addition is what one event adds to a page: itself, what it names and is not
-// here, and what it names and nothing else would lead to.
+// addition is what one event adds to a page: itself, the ids that it names and
+// that are not here, and the events that it names and to which nothing else would
+// lead.
 type addition struct {
 	page    *Page
 	lookup  Lookup
@@ -138,7 +139,7 @@ func (x *addition) follow() error {
 		}
 		x.authors = append(x.authors, e.PubKey)
 		if e.Kind == nostr.KindDeletion || e.Kind == nostr.KindVanish {
-			continue // what it names is to be gone
+			continue // the events that it names are to go
 		}
 		for _, id := range nip34.References(e).IDs {
 			if err := x.named(id); err != nil {
@@ -149,7 +150,7 @@ func (x *addition) follow() error {
 	return nil
 }
 
-// named takes an id that an event names.
+// named adds an id that an event names.
 func (x *addition) named(id nostr.ID) error {
 	_, above := x.page.above[id.String()]
 	_, own := x.page.own[id.String()]
@@ -171,10 +172,10 @@ func (x *addition) named(id nostr.ID) error {
 	return nil
 }
 
-// isRoot says whether e is a root event: layer 3 asks for what names it.
+// isRoot reports whether e is a root event: layer 3 asks for the events that name it.
 func isRoot(e *nostr.Event) bool { return nip34.IsRoot(e.Kind) && len(nip34.Repositories(e)) > 0 }
 
-// isAbout says whether e names one of these ids or addresses or stands at one.
+// isAbout reports whether e names one of these ids or addresses, or stands at one.
 func isAbout(e *nostr.Event, set map[string]struct{}) bool {
 	if _, ok := set[e.Address()]; ok {
 		return true
@@ -189,7 +190,7 @@ func isAbout(e *nostr.Event, set map[string]struct{}) bool {
 	return false
 }
 
-// isReference says whether a tag of that name counts with that value: an id, or an address.
+// isReference reports whether a tag of that name and value names an id or an address.
 func isReference(name, value string) bool {
 	switch name {
 	case "e", "E":

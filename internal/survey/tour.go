@@ -10,20 +10,20 @@ import (
 )
 
 // Tour is how far layer 4 has come with a relay. It outlives connections and
-// full resyncs: each goes on where the one before stopped, around all that is
-// wanted. Its lowest frame is about some wanted items, and each further one about
-// the page that was read last of the frame below. So answers to answers are
-// reached, and no more than a few pages are held.
+// full resyncs: each resync goes on where the one before stopped, round all wanted
+// items. The lowest frame of a Tour is about some wanted items, and each further
+// frame about the last page of the frame below. So a Tour reaches answers to
+// answers, and holds no more than a few pages.
 type Tour struct {
 	from    want.Item // wanted items up to this one are done or in the lowest frame
-	before  want.Item // up to this one when the lowest frame was made
-	start   want.Item // where the round began
+	before  want.Item // what from was when the lowest frame was made
+	start   want.Item // the item behind which the round began
 	wrapped bool
 	frames  []frame
 	missing []nostr.ID     // of the page at hand, not asked yet: fetched by id
 	ids     []nostr.ID     // of the page at hand, not asked yet: what names them is asked for
 	page    []nostr.ID     // all ids of the page at hand
-	authors []nostr.PubKey // not asked yet
+	authors []nostr.PubKey // whose events are not asked for yet
 	rounds  int
 	met     map[uint64]struct{} // authors of this round
 }
@@ -31,20 +31,20 @@ type Tour struct {
 // frame is a survey under way.
 type frame struct {
 	Values
-	after *Cursor // where it goes on
-	over  bool    // read to its end
+	after *Cursor // where the survey goes on
+	over  bool    // the survey has come to its end
 }
 
 const (
-	MostFrames  = 8    // answers to answers are followed that far
-	FrameValues = 100  // in the lowest frame
-	MostMet     = 4096 // authors that are remembered as met; beyond, some are asked twice
+	MostFrames  = 8    // frames: how far a Tour follows answers to answers
+	FrameValues = 100  // values in the lowest frame
+	MostMet     = 4096 // authors that a Tour remembers as met; beyond, some are asked for twice
 )
 
-// Begun says whether there ever was a round.
+// Begun reports whether there ever was a round.
 func (w *Tour) Begun() bool { return w.rounds > 0 }
 
-// Begin starts a round where the last one stopped; the first one, behind the item first.
+// Begin starts a round where the last one stopped; the very first round starts behind the item first.
 func (w *Tour) Begin(first want.Item) {
 	if !w.Begun() {
 		w.from = first
@@ -60,10 +60,10 @@ func (w *Tour) Begin(first want.Item) {
 	}
 }
 
-// End ends the round; all but the authors met is kept for the next.
+// End ends the round. It keeps all but the authors met for the next round.
 func (w *Tour) End() { w.met = nil }
 
-// meet collects an author, once in a round.
+// meet adds an author to those to ask for, once in a round.
 func (w *Tour) meet(pk nostr.PubKey) {
 	k := binary.BigEndian.Uint64(pk[:])
 	if _, dup := w.met[k]; dup {
@@ -76,8 +76,8 @@ func (w *Tour) meet(pk nostr.PubKey) {
 	w.authors = append(w.authors, pk)
 }
 
-// Next returns what to read when the page at hand has been asked; false at the
-// end of the round. What is wanted follows an item by its number as above has it.
+// Next returns what to read once the page at hand has been asked; false at the
+// end of the round. above yields the wanted items of greater number than an item.
 func (w *Tour) Next(from *want.Want, above func(want.Item) iter.Seq[want.Item]) (Query, bool) {
 	if len(w.page) > 0 && len(w.frames) < MostFrames {
 		w.frames = append(w.frames, frame{Values: Values{IDs: w.page}})
@@ -97,8 +97,8 @@ func (w *Tour) Next(from *want.Want, above func(want.Item) iter.Seq[want.Item]) 
 	return s, true
 }
 
-// nextItems makes the next wanted items, in the order of their numbers, the
-// lowest frame; false when the round is over.
+// nextItems makes the lowest frame, of the next wanted items in the order of their
+// numbers. It returns false when the round is over.
 func (w *Tour) nextItems(from *want.Want, above func(want.Item) iter.Seq[want.Item]) bool {
 	for {
 		w.before = w.from
@@ -122,7 +122,7 @@ func (w *Tour) nextItems(from *want.Want, above func(want.Item) iter.Seq[want.It
 	}
 }
 
-// Take takes the page of the query that Next returned last.
+// Take takes the answer to the query that Next returned last.
 func (w *Tour) Take(in Answer) {
 	top := &w.frames[len(w.frames)-1]
 	top.after, top.over = in.Next, in.Next == nil
@@ -132,11 +132,10 @@ func (w *Tour) Take(in Answer) {
 	}
 }
 
-// Missing returns what is to be fetched by id first, as what names it is asked for once it is here.
+// Missing returns the events to fetch by id first: once they are here, the events that name them are asked for.
 func (w *Tour) Missing() []nostr.ID { return w.missing }
 
-// Fetched has what names the events that came asked for as well, after a fetch
-// of those that are missing.
+// Fetched ends the fetch of the missing events, and adds those that came to IDs.
 func (w *Tour) Fetched(came func(nostr.ID) bool) {
 	for _, id := range w.missing {
 		if came(id) {
@@ -146,26 +145,26 @@ func (w *Tour) Fetched(came func(nostr.ID) bool) {
 	w.missing = nil
 }
 
-// IDs returns what is at hand whose namers are to be asked for.
+// IDs returns the ids at hand; the events that name them are to be asked for.
 func (w *Tour) IDs() []nostr.ID { return w.ids }
 
-// AskedIDs notes that the first n of IDs were asked for.
+// AskedIDs notes that the first n of IDs have been asked for.
 func (w *Tour) AskedIDs(n int) { w.ids = w.ids[n:] }
 
-// Authors returns those who are to be asked for.
+// Authors returns the authors whose events are to be asked for.
 func (w *Tour) Authors() []nostr.PubKey { return w.authors }
 
-// AskedAuthors notes that the first n of Authors were asked for.
+// AskedAuthors notes that the first n of Authors have been asked for.
 func (w *Tour) AskedAuthors(n int) { w.authors = w.authors[n:] }
 
-// Size is how much a tour holds.
+// Size is how much a Tour holds.
 type Size struct {
-	Frames, Values              int // Values: of the frame that has most
+	Frames, Values              int // Values: of the frame that has the most
 	Missing, IDs, Page, Authors int
 	Met                         int // authors of the round
 }
 
-// Size tells how much it holds, of which all is bounded.
+// Size returns how much the Tour holds. All of it is bounded.
 func (w *Tour) Size() Size {
 	h := Size{Frames: len(w.frames), Missing: len(w.missing), IDs: len(w.ids), Page: len(w.page), Authors: len(w.authors), Met: len(w.met)}
 	for _, f := range w.frames {
@@ -174,8 +173,8 @@ func (w *Tour) Size() Size {
 	return h
 }
 
-// ValuesOf returns what other events are about in an item: a root event, or the
-// announcements and states of a repository.
+// ValuesOf returns the values of an item that events may be about: the id of a root
+// event, or the addresses of the announcements and states of a repository.
 func ValuesOf(w *want.Want, it want.Item) Values {
 	r := w.Repository(it)
 	if r == nil {
@@ -183,7 +182,7 @@ func ValuesOf(w *want.Want, it want.Item) Values {
 	}
 	var v Values
 	if r.Claimed {
-		return v // what refers to it is looked for once it is served
+		return v // once the repository is served, the events about it are looked for
 	}
 	for _, a := range r.Addresses {
 		v.Addresses = append(v.Addresses, a, "30618"+a[len("30617"):])

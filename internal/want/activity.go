@@ -7,13 +7,13 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Where not all root events can be followed live, a root event that is talked about ranks as if it were made then. This activity follows
-// from the created_at of the events that name it, not from when and in which order they came.
+// A relay may not let graspd follow all root events live. Then a root event that people talk about ranks as if it had been made when they
+// last did. This activity follows from the created_at of the events that name the root event, not from when and in which order they came.
 
 const (
-	activityStep = 3600 // seconds that activity is rounded down to: what is said within them moves a root event once
-	mostStirred  = 16   // ids that one event names and that count
-	leastStirred = 64   // pages that may be remade before all relays get a new Want, however few pages there are
+	activityStep = 3600 // seconds; times of activity are rounded down to it, so all talk within an hour moves a root event once
+	mostStirred  = 16   // ids named by one event that count as talked about
+	leastStirred = 64   // pages that rouse may remake before all relays get a new Want, however few pages there are
 )
 
 // MostRecent is how many of the newest stored events the owner of a Desired adds at the start besides those of Kinds, for the activity that
@@ -45,7 +45,7 @@ func (d *Desired) stir(e *nostr.Event) {
 	}
 }
 
-// rouse moves the activity that was noted into the names, and has every relay concerned get a Want with these.
+// rouse moves the activity that stir noted into the names, and gives every relay concerned a Want with the new names.
 func (d *Desired) rouse() {
 	if len(d.stirred) == 0 {
 		return
@@ -83,8 +83,8 @@ func (d *Desired) rouse() {
 		return
 	}
 	d.names = &next
-	// A Want keeps the pages that it was made with. Wants of relays of which nothing new is wanted would keep all pages that there ever
-	// were, so every relay gets a new Want before these are many.
+	// A Want keeps the pages with which it was made. The Wants of relays without news would keep all pages that there ever were, so
+	// every relay gets a new Want before these pages are many.
 	if d.remade += len(remade); d.remade > max(leastStirred, 2*len(next.activity)) {
 		d.remade = 0
 		for u := range d.targets {
@@ -93,7 +93,7 @@ func (d *Desired) rouse() {
 	}
 }
 
-// remake returns pages, a list that only the caller has, with a copy of page i to be written.
+// remake puts a copy of page i, which the caller may write, into pages, a list that only the caller has. It returns the list.
 func remake(pages []*[namePage]uint32, i int) []*[namePage]uint32 {
 	for len(pages) <= i {
 		pages = append(pages, nil)
@@ -106,7 +106,7 @@ func remake(pages []*[namePage]uint32, i int) []*[namePage]uint32 {
 	return pages
 }
 
-// spoken returns when a root event was last talked about, as far as that counts; 0 = never.
+// spoken returns when people last talked about a root event, in seconds since 1970, rounded down to activityStep; 0 = never.
 func (t *names) spoken(it Item) int64 {
 	if i := int(it / namePage); i < len(t.activity) && t.activity[i] != nil {
 		return int64(t.activity[i][it%namePage]) * activityStep

@@ -2,13 +2,13 @@ package want
 
 import "slices"
 
-// chunkSize bounds the root events of a repository that are copied when one is added.
+// chunkSize is how many root events of a repository are copied at most when one is added.
 const chunkSize = 64
 
-// chunk holds root items of one repository; it is never changed once shared.
+// chunk holds root items of one repository. Nobody changes a chunk once it is shared.
 type chunk []Item
 
-// shared is how many items both begin with.
+// shared returns how many of their first items c and o have in common.
 func (c *chunk) shared(o *chunk) (n int) {
 	for n < min(len(*c), len(*o)) && (*c)[n] == (*o)[n] {
 		n++
@@ -16,7 +16,7 @@ func (c *chunk) shared(o *chunk) (n int) {
 	return n
 }
 
-// appendRoot returns chunks with it added, sharing all full chunks.
+// appendRoot returns chunks with the item added. The result shares all full chunks.
 func appendRoot(chunks []*chunk, it Item) []*chunk {
 	n := len(chunks)
 	if n > 0 && len(*chunks[n-1]) < chunkSize {
@@ -28,7 +28,7 @@ func appendRoot(chunks []*chunk, it Item) []*chunk {
 	return append(slices.Clip(chunks), &chunk{it})
 }
 
-// removeRoot returns chunks without it, or chunks itself if it is not there.
+// removeRoot returns chunks without the item, or chunks itself if the item is not there.
 func removeRoot(chunks []*chunk, it Item) []*chunk {
 	for at, c := range chunks {
 		i := slices.Index(*c, it)
@@ -46,7 +46,7 @@ func removeRoot(chunks []*chunk, it Item) []*chunk {
 	return chunks
 }
 
-// appendInPlace adds to chunks that nobody else has seen yet.
+// appendInPlace adds the item to chunks that nobody else has seen yet.
 func appendInPlace(chunks []*chunk, it Item) []*chunk {
 	if n := len(chunks); n > 0 && len(*chunks[n-1]) < chunkSize {
 		*chunks[n-1] = append(*chunks[n-1], it)
@@ -55,7 +55,7 @@ func appendInPlace(chunks []*chunk, it Item) []*chunk {
 	return append(chunks, &chunk{it})
 }
 
-// sameChunks reports whether two lists are one and the same. Lists that were handed out are never changed, so one list means the same roots.
+// sameChunks reports whether a and b are one and the same list. Nobody changes a list that was handed out, so one list means the same roots.
 func sameChunks(a, b []*chunk) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// claimsPerAuthor is how many waiting announcements of one author are followed: those that came first.
+// claimsPerAuthor is how many waiting announcements of one author graspd follows: those that came first.
 const claimsPerAuthor = 20
 
-// claims are the announcements that wait for git data. The relays that a claim names are asked only for announcements and states, by the
-// identifier, so that it becomes known where the data is. Claims count for nothing else: who maintains what is decided without them.
+// claims are the announcements that wait for git data. graspd asks the relays that a claim names only for announcements and states, by the
+// identifier, to learn where the data is. Claims count for nothing else: they do not decide who maintains what.
 type claims struct {
 	by       map[nostr.ID]*claim
 	ofAuthor map[nostr.PubKey][]*claim // in the order in which they came
@@ -43,7 +43,7 @@ func (d *Desired) Await(e *nostr.Event) {
 	d.follow(c.at.PubKey)
 }
 
-// follow has the first of an author's claims ask for states, within the bounds of one author.
+// follow makes the first claims of an author ask their relays, within the bounds of one author.
 func (d *Desired) follow(pk nostr.PubKey) {
 	used := make(map[URL]struct{})
 	for i, c := range d.claims.ofAuthor[pk] {

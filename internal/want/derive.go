@@ -10,7 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// repo is a repository whose announcement lists this service or is archived, or a claim that is followed.
+// repo is a repository whose announcement lists this service or is archived, or a claim that graspd follows.
 type repo struct {
 	ord     uint32
 	owner   nostr.PubKey
@@ -22,22 +22,22 @@ type repo struct {
 	chunks  []*chunk
 
 	item     Item       // 0: none yet
-	addrs    []string   // at the current revision
-	revision *grasp.Set // the people at the current revision
+	addrs    []string   // as of the current revision
+	revision *grasp.Set // the people as of the current revision
 	revised  time.Duration
 	want     *RepoWant
 }
 
-// derivation is one pass over what is stale. It works out the councils once per identifier.
+// derivation is one pass over the stale repositories. It works out the councils once per identifier.
 type derivation struct {
 	*Desired
 	councils map[string]*grasp.Councils
-	stale    map[*repo]struct{}    // repositories whose maintainers are to be derived
-	authors  map[nostr.PubKey]bool // authors of stale and of what changed; true = the relays of all their repositories are to be derived
+	stale    map[*repo]struct{}    // repositories whose maintainers the pass derives
+	authors  map[nostr.PubKey]bool // authors of stale repositories and of changed announcements; true = the pass derives the relays of all their repositories
 }
 
 // derive brings repositories, their root events and their relays up to date with the announcements, and makes the new RepoWants. Its cost
-// follows what changed: the repositories concerned and, where their relays changed, all others of their owners.
+// follows the change: the repositories concerned and, where their relays changed, all other repositories of their owners.
 func (d *Desired) derive(now time.Duration) {
 	x := derivation{d, make(map[string]*grasp.Councils), make(map[*repo]struct{}), make(map[nostr.PubKey]bool)}
 	for _, t := range d.touched {
@@ -57,7 +57,7 @@ func (d *Desired) derive(now time.Duration) {
 	d.tendNames()
 }
 
-// emptied returns an empty set, the same one where it was small: a map that was large once takes long to go through for ever.
+// emptied returns an empty set. It reuses a small set, but not a large one: a map that was large once takes long to go through for ever.
 func emptied[K comparable, V any](set map[K]V) map[K]V {
 	if len(set) > 16 {
 		return make(map[K]V)
@@ -68,13 +68,14 @@ func emptied[K comparable, V any](set map[K]V) map[K]V {
 
 func byOrd(a, b *repo) int { return cmp.Compare(a.ord, b.ord) }
 
-// concern marks the repositories whose maintainers may be others now that the announcements in t changed: those of the authors of t, and
-// those where one of these authors was a member or invited. An author who had declined was nowhere, so then it marks all with the identifier.
+// concern marks the repositories whose maintainers may differ now that the announcements in t changed: the repositories of the authors of t,
+// and those where one of these authors was a member or invited. An author who had declined was in none, so then concern marks all
+// repositories with the identifier.
 func (x derivation) concern(t *touched) {
 	for pk := range t.by {
 		x.authors[pk] = true
 	}
-	known := make(map[*grasp.Set]bool) // most share one
+	known := make(map[*grasp.Set]bool) // most repositories share one Set
 	for _, a := range x.byD[t.d] {
 		pk, r := a.Author, x.carried(a.at)
 		if r == nil {
@@ -91,13 +92,13 @@ func (x derivation) concern(t *touched) {
 		if concerned || t.all {
 			x.stale[r] = struct{}{}
 			if _, ok := x.authors[pk]; !ok {
-				x.authors[pk] = false // to be looked at, though nothing of the author's moved
+				x.authors[pk] = false // a maintainer may have changed, though no announcement of the author's did
 			}
 		}
 	}
 }
 
-// author applies the author's bounds: the first repositories by identifier, and of these the first distinct relays.
+// author applies the bounds of one author: it follows the author's first repositories by identifier, at their first distinct relays.
 func (x derivation) author(pk nostr.PubKey) {
 	moved := x.authors[pk]
 	var within []*repo
@@ -155,7 +156,7 @@ func (x derivation) join(r *repo) (moved bool) {
 	return moved
 }
 
-// attach makes joined the addresses of r and collects their root events.
+// attach makes joined the addresses of r, and collects their root events.
 func (d *Desired) attach(r *repo, joined []*addressed) {
 	former := r.joined
 	for _, n := range former {
@@ -189,8 +190,8 @@ func (d *Desired) release(r *repo) {
 	delete(d.delayed, r)
 }
 
-// revise makes the RepoWant of r, unless nothing changed. A change of the addresses or the people is a new revision, which is a new item:
-// answers for the old item count no more.
+// revise makes the RepoWant of r, unless nothing changed. A change of the addresses or the people is a new revision, and that a new item:
+// answers for the old item count no more. A new revision waits until revisionInterval after the last.
 func (d *Desired) revise(r *repo, now time.Duration) {
 	addrs := make([]string, len(r.joined))
 	for i, n := range r.joined {

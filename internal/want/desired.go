@@ -37,8 +37,8 @@ const revisionInterval = time.Minute
 // relays they name. One goroutine alone may use a Desired; others may read the Wants that it hands out.
 type Desired struct {
 	bounds    Bounds
-	bootstrap []URL        // named by every repository, without this service
-	guarded   bool         // but not by those that are private
+	bootstrap []URL        // relays that count as named by every repository, without this service
+	guarded   bool         // private repositories do not count as naming the bootstrap relays
 	rules     policy.Rules // by which announcements are read
 	names     *names
 	byD       map[string][]*announced    // by identifier, each list sorted by author
@@ -51,15 +51,15 @@ type Desired struct {
 	nextOrd   uint32
 	dead      int // entries of names for items that are gone
 	leastDead int
-	derived   int // how often the maintainers of a repository were worked out
+	derived   int // how often join has worked out the maintainers of a repository
 
 	touched  map[string]*touched // by identifier, what changed since the last derivation
 	pending  map[*repo]struct{}  // repositories that changed since Changed was last asked
 	delayed  map[*repo]struct{}  // repositories whose new revision waits for its minute
 	affected map[URL]struct{}    // relays whose Want changed and was not handed out
-	archived map[URL]struct{}    // relays that are targets as the operator archives what they carry
-	stirred  map[rootNo]int64    // when root events were talked about, since Changed was last asked
-	remade   int                 // pages of activity, since all relays got a new Want
+	archived map[URL]struct{}    // relays that are targets because the operator archives what they carry
+	stirred  map[rootNo]int64    // when people talked about root events, since Changed was last asked; seconds since 1970
+	remade   int                 // pages of activity remade since all relays got a new Want
 }
 
 // NewDesired returns an empty fold. Bootstrap relays have a Want from the start, and count as named by every repository.

@@ -10,7 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// announced is what the fold keeps of an announcement. The strings are copies, so that the event itself does not stay in memory.
+// announced holds what the fold keeps of an announcement. The strings are copies, so that the event itself does not stay in memory.
 type announced struct {
 	policy.Announcer
 	at      nip34.Address
@@ -64,7 +64,7 @@ func byAnnouncer(a *announced, pk nostr.PubKey) int { return a.Author.Compare(pk
 
 func byName(r *repo, name string) int { return strings.Compare(r.d, name) }
 
-// found returns the element of a sorted list with that key; nil without one.
+// found returns the element of a sorted list with that key; nil if there is none.
 func found[E, K any](list []*E, key K, by func(*E, K) int) *E {
 	if i, ok := slices.BinarySearchFunc(list, key, by); ok {
 		return list[i]
@@ -72,7 +72,7 @@ func found[E, K any](list []*E, key K, by func(*E, K) int) *E {
 	return nil
 }
 
-// drop takes the element with that key out of a sorted list, and the list out of lists when it was the last.
+// drop takes the element with that key out of a sorted list, and takes the list out of lists when it becomes empty.
 func drop[L comparable, E, K any](lists map[L][]*E, of L, key K, by func(*E, K) int) {
 	list := lists[of]
 	i, ok := slices.BinarySearchFunc(list, key, by)
@@ -85,7 +85,7 @@ func drop[L comparable, E, K any](lists map[L][]*E, of L, key K, by func(*E, K) 
 	}
 }
 
-// carry makes the announcement at an address a repository.
+// carry makes a repository of the announcement at an address.
 func (d *Desired) carry(at nip34.Address) {
 	mine := d.byAuthor[at.PubKey]
 	if i, ok := slices.BinarySearchFunc(mine, at.D, byName); !ok {
@@ -94,7 +94,7 @@ func (d *Desired) carry(at nip34.Address) {
 	}
 }
 
-// carried returns the repository of the announcement at an address, nil where it makes none.
+// carried returns the repository of the announcement at an address; nil where the announcement makes none.
 func (d *Desired) carried(at nip34.Address) *repo { return found(d.byAuthor[at.PubKey], at.D, byName) }
 
 func (d *Desired) uncarry(at nip34.Address) {
@@ -109,14 +109,14 @@ func (d *Desired) uncarry(at nip34.Address) {
 	}
 }
 
-// touched is the announcements with one identifier that changed since the last derivation.
+// touched says which announcements with one identifier changed since the last derivation.
 type touched struct {
 	d   string
 	by  map[nostr.PubKey]struct{} // their authors
-	all bool                      // one of the authors had declined: any repository may be concerned
+	all bool                      // one of the authors had declined, so the change may concern any repository
 }
 
-// touch notes that the announcement at an address is another; old is the former one, nil if there was none.
+// touch notes that another announcement stands at an address; old is the former one, nil if there was none.
 func (d *Desired) touch(at nip34.Address, old *announced) {
 	t := d.touched[at.D]
 	if t == nil {
@@ -142,7 +142,7 @@ type addressed struct {
 	repos []*repo
 }
 
-// addressesPerRoot is how many of the repositories that a root event names count.
+// addressesPerRoot is how many of the repositories named by one root event count.
 const addressesPerRoot = 64
 
 func (d *Desired) addRoot(e *nostr.Event) {
@@ -164,7 +164,7 @@ func (d *Desired) addRoot(e *nostr.Event) {
 	}
 }
 
-// has reports whether an address of r that is noted already puts r into repo.
+// has reports whether the addresses noted so far for the root event r put r into repo.
 func (d *Desired) has(repo *repo, r rootNo) bool {
 	for n := range d.roots.addresses(r) {
 		if slices.Contains(n.repos, repo) {

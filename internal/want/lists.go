@@ -28,7 +28,7 @@ func (d *Desired) SetLists(l policy.Lists) {
 	}
 }
 
-// fillFrom asks these relays for announcements as bootstrap relays are asked, and no longer those of its last call.
+// fillFrom makes graspd ask these relays for announcements, as it asks bootstrap relays, and no longer the relays of the last call.
 func (d *Desired) fillFrom(hosts map[URL]struct{}) {
 	for u := range d.archived {
 		if _, ok := hosts[u]; !ok {

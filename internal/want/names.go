@@ -12,9 +12,9 @@ import (
 type Repository struct {
 	Addresses []string // 30617 addresses: the owner's first, then the maintainers'
 	D         string
-	Claimed   bool // its announcement waits for git data: only announcements and states are asked for, by D
+	Claimed   bool // its announcement waits for git data: graspd asks only for announcements and states, by D
 
-	AddressBytes int  // size of the addresses as JSON strings, commas included; 0 where they are not asked for
+	AddressBytes int  // size of the addresses as JSON strings, commas included; 0 where graspd does not ask for them
 	DBytes       int  // size of D as a JSON string, with a comma
 	Odd          bool // known relays refuse a whole REQ for one of the addresses
 }
@@ -31,7 +31,7 @@ func newRepository(addresses []string, d string) *Repository {
 	return r
 }
 
-// newClaimed is the repository of an announcement that waits.
+// newClaimed returns the Repository of an announcement that waits for git data.
 func newClaimed(addresses []string, d string) *Repository {
 	r := newRepository(addresses, d)
 	r.Claimed, r.AddressBytes = true, 0
@@ -57,13 +57,12 @@ type rootName struct {
 
 const namePage = 256
 
-// names maps item numbers to what they stand for: a root event, of which there are far more, or a repository. Entries are written once,
-// before the first Want that mentions them is handed out, and lists of pages are copied when they change. So readers of an older Want
-// never see a change.
+// names maps item numbers to root events, which are by far the most, and repositories. An entry is written once, before the first Want that
+// mentions it is handed out, and a list of pages is copied when it changes. So readers of an older Want never see a change.
 type names struct {
 	roots    []*[namePage]rootName // nil where there are none
 	repos    []*[namePage]*Repository
-	activity []*[namePage]uint32 // when root events were talked about, in activitySteps; pages are copied when they change
+	activity []*[namePage]uint32 // when people talked about root events, in activitySteps; pages are copied when they change
 	n        uint32              // numbers given so far
 	kept     int                 // entries
 }
@@ -76,29 +75,29 @@ func (t *names) repo(it Item) *Repository {
 	return nil
 }
 
-// root returns the root event that an item stands for, which has to be the item of a root event that is wanted.
+// root returns the root event that an item stands for. The item has to be that of a wanted root event.
 func (t *names) root(it Item) *rootName { return &t.roots[it/namePage][it%namePage] }
 
-// next returns the table with another number given, and the number.
+// next returns a copy of the table that has given one more number, and the number.
 func (t *names) next() (*names, Item) {
 	return &names{roots: t.roots, repos: t.repos, activity: t.activity, n: t.n + 1, kept: t.kept + 1}, Item(t.n)
 }
 
-// addRoot returns the table with one more root event and the number of that.
+// addRoot returns the table with one more root event, and the number of that root event.
 func (t *names) addRoot(x rootName) (*names, Item) {
 	next, it := t.next()
 	pageOf(&next.roots, it)[it%namePage] = x
 	return next, it
 }
 
-// addRepo returns the table with one more repository and the number of that.
+// addRepo returns the table with one more repository, and the number of that repository.
 func (t *names) addRepo(x *Repository) (*names, Item) {
 	next, it := t.next()
 	pageOf(&next.repos, it)[it%namePage] = x
 	return next, it
 }
 
-// pageOf returns the page for an entry, and makes it in a copy of the list if it is not there.
+// pageOf returns the page for an entry. If there is none, it makes the page, in a copy of the list.
 func pageOf[T any](pages *[]*[namePage]T, it Item) *[namePage]T {
 	i := int(it / namePage)
 	if i >= len(*pages) || (*pages)[i] == nil {
@@ -113,7 +112,7 @@ func pageOf[T any](pages *[]*[namePage]T, it Item) *[namePage]T {
 // leastDead is how many dead entries the table may have, however few live ones there are.
 const leastDead = 1000
 
-// tendNames has the table swept when more than half of it is dead.
+// tendNames sweeps the table when more than half of its entries are dead.
 func (d *Desired) tendNames() {
 	if d.dead > max(d.leastDead, d.names.kept/2) {
 		d.SweepNames()
@@ -156,5 +155,5 @@ func (d *Desired) SweepNames() {
 	}
 }
 
-// newNames returns a table of nothing but the announcements.
+// newNames returns a table with no item but Announcements.
 func newNames() *names { return &names{n: 1, kept: 1} }

@@ -7,22 +7,22 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// rootNo is the number of a root event in the fold; 0 is none. The number of a removed root event is given again.
+// rootNo is the number of a root event in the fold; 0 is none. The fold gives the number of a removed root event again.
 type rootNo uint32
 
 // root is a root event. It is small, as there are far more root events than anything else.
 type root struct {
-	unnamed *rootName // nil once it has an item, as then the names have this
+	unnamed *rootName // nil once the root event has an item: then names has the rootName
 	first   *addressed
 	item    Item   // 0 until a repository has it, so that the roots of one repository lie close together
-	next    rootNo // another root event with the same key, or the next free number
+	next    rootNo // another root event with the same key; for a free number the next free one
 }
 
 const rootPage = 256
 
-// roots is the root events of the fold. Its memory follows the most root events that there ever were.
+// roots holds the root events of the fold. Its memory follows the largest number of root events that it ever held.
 type roots struct {
-	byKey  map[uint32]rootNo // the first with that key
+	byKey  map[uint32]rootNo // the first root event with that key
 	pages  []*[rootPage]root
 	given  rootNo // numbers given so far
 	free   rootNo // the first number to be given again; 0 = none
@@ -34,8 +34,8 @@ func newRoots() roots {
 	return roots{byKey: make(map[uint32]rootNo), others: make(map[rootNo][]*addressed)}
 }
 
-// rootKey is the part of an id by which root events are found. Root events that share a key are looked at one after the other. Looking at
-// a thousand takes some microseconds, and to make them somebody has to try 2^42 ids.
+// rootKey returns the part of an id by which rootOf finds root events. rootOf walks through root events that share a key. Walking through a
+// thousand takes some microseconds, and to make a thousand somebody has to try 2^42 ids.
 func rootKey(id nostr.ID) uint32 { return binary.LittleEndian.Uint32(id[:]) }
 
 func (t *roots) at(no rootNo) *root { return &t.pages[no/rootPage][no%rootPage] }
@@ -53,7 +53,7 @@ func (t *roots) all() iter.Seq[*root] {
 	}
 }
 
-// add enters a root event that is not in the fold, and gives its number.
+// add enters a root event that is not in the fold, and returns its number.
 func (t *roots) add(x *rootName) rootNo {
 	no := t.free
 	if no != 0 {
@@ -71,7 +71,7 @@ func (t *roots) add(x *rootName) rootNo {
 	return no
 }
 
-// remove takes out a root event with that id.
+// remove takes out the root event with that number and id.
 func (t *roots) remove(no rootNo, id nostr.ID) {
 	r, key := t.at(no), rootKey(id)
 	switch before := t.byKey[key]; {
@@ -91,7 +91,7 @@ func (t *roots) remove(no rootNo, id nostr.ID) {
 	t.n--
 }
 
-// addresses yields the addresses of a root event that were noted so far.
+// addresses yields the addresses of a root event that note has recorded so far.
 func (t *roots) addresses(no rootNo) iter.Seq[*addressed] {
 	return func(yield func(*addressed) bool) {
 		if first := t.at(no).first; first == nil || !yield(first) {
@@ -122,7 +122,7 @@ func (d *Desired) nameOf(r *root) *rootName {
 	return d.names.root(r.item)
 }
 
-// rootOf finds a root event; 0 where it is not known.
+// rootOf returns the number of the root event with that id; 0 where the fold does not know it.
 func (d *Desired) rootOf(id nostr.ID) rootNo {
 	no := d.roots.byKey[rootKey(id)]
 	for no != 0 && d.nameOf(d.roots.at(no)).id != id {
@@ -131,7 +131,7 @@ func (d *Desired) rootOf(id nostr.ID) rootNo {
 	return no
 }
 
-// number returns the item of a root event, which gets one now if it has none: a repository has it.
+// number returns the item of a root event that a repository has. A root event without an item gets one now.
 func (d *Desired) number(no rootNo) Item {
 	r := d.roots.at(no)
 	if r.item == 0 {

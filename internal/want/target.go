@@ -13,7 +13,7 @@ type target struct {
 	ords      []uint32 // of repos; side by side, so that a search is quick
 	owners    map[nostr.PubKey]int
 
-	wants   []*RepoWant // of repos, as in the Want handed out last; nil when they are to be gathered anew
+	wants   []*RepoWant // of repos, as in the Want handed out last; nil when fill has to gather them anew
 	edition *edition    // of the Want handed out last
 	changed []*repo     // repositories with another RepoWant than in the Want handed out last
 }
@@ -28,7 +28,7 @@ func (t *target) change(r *repo) {
 	}
 }
 
-// gather has the next Want made anew of all repositories.
+// gather makes fill build the next Want anew from all repositories.
 func (t *target) gather() { t.wants, t.edition, t.changed = nil, nil, nil }
 
 // fill gives w its repositories.
@@ -65,15 +65,15 @@ func (d *Desired) target(u URL) *target {
 	return t
 }
 
-// hides reports whether r is asked for only at relays that its announcements name, as it is private. Nobody knows yet to whose repository
-// a claim belongs, so any private announcement with the same identifier hides a claim.
+// hides reports whether graspd asks for r only at relays that its announcements name, because r is private. Nobody knows yet to whose
+// repository a claim belongs, so any private announcement with the same identifier hides a claim.
 func (d *Desired) hides(r *repo) bool {
 	private := func(a *announced) bool { return a.private }
 	return d.guarded && (slices.ContainsFunc(r.sources, private) || r.joined == nil && slices.ContainsFunc(d.byD[r.d], private))
 }
 
-// relaysOf returns the relays that r is asked for at: the bootstrap relays unless r is hidden from them, the owner's relays, then those of
-// the maintainers, without this service. Used holds the distinct relays that count for the owner's bound; bootstrap relays do not.
+// relaysOf returns the relays at which graspd asks for r: the bootstrap relays unless r is hidden from them, the owner's relays, then the
+// maintainers' relays, without this service. Used holds the distinct relays that count for the owner's bound; bootstrap relays do not count.
 func (d *Desired) relaysOf(r *repo, used map[URL]struct{}) []URL {
 	out := slices.Clone(d.bootstrap)
 	if d.hides(r) {
@@ -99,7 +99,7 @@ func (d *Desired) relaysOf(r *repo, used map[URL]struct{}) []URL {
 	return out
 }
 
-// assign has r asked for at these relays and no others.
+// assign makes graspd ask for r at these relays and no others.
 func (d *Desired) assign(r *repo, relays []URL) {
 	for _, u := range r.relays {
 		if !slices.Contains(relays, u) {

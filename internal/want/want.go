@@ -35,14 +35,14 @@ const (
 // Want is all that graspd wants to fetch from one relay and to follow there. A Want is immutable, and shares with its predecessor what did
 // not change.
 type Want struct {
-	Bootstrap bool             // the operator names the relay: announcements are wanted of it though no repository names it
+	Bootstrap bool             // the operator names the relay: graspd wants announcements of it though no repository names it
 	Owners    int              // distinct owners whose repositories name the relay
 	Repos     []*RepoWant      // by Ord
-	Mailbox   *mailbox.Mailbox // what the relay is asked for on behalf of participants; nil = nothing
+	Mailbox   *mailbox.Mailbox // what graspd asks the relay on behalf of participants; nil = nothing
 	names     *names
 
 	edition *edition
-	from    *edition // of the Want that moved compares with; nil = none
+	from    *edition // of the Want with which moved compares; nil = none
 	moved   []int    // indexes of Repos, ascending, where that Want has another RepoWant; the rest of Repos is the same
 }
 
