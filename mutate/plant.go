@@ -31,7 +31,7 @@ func (f fault) packages() []string {
 		return []string{own, "./internal/store", "./internal/mend"}
 	case "internal/mend":
 		return []string{own, "./internal/store"}
-	case "internal/health", "internal/slots", "internal/refusal", "internal/gather", "internal/demands", "internal/coverage", "internal/survey", "internal/paging": // by those that they are parts of
+	case "internal/health", "internal/slots", "internal/refusal", "internal/gather", "internal/demands", "internal/coverage", "internal/survey", "internal/paging", "internal/compare": // by those that they are parts of
 		return append([]string{own}, engine...)
 	case "internal/ledger": // by what joins it and the disk
 		return []string{own, "./internal/hosting"}

@@ -69,6 +69,7 @@ var layers = map[string]int{
 	"internal/suspicion":  7,
 	"internal/inquiry":    7,
 	"internal/live":       8,
+	"internal/compare":    9,
 	"internal/step":       8,
 	"internal/record":     8,
 	"internal/dialing":    9,

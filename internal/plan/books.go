@@ -45,8 +45,8 @@ func (b *books) caughtUp() { b.met = false }
 // provenBefore says whether all that g asks for was read in full before, as it
 // was before a restart where the relay shows nothing that is not here. What it had
 // in the oldest second is here then, and need not be sent again.
-func (b *books) provenBefore(g *group, e *edge) bool {
-	if b.met && !e.news {
+func (b *books) provenBefore(g *group, news bool) bool {
+	if b.met && !news {
 		return true
 	}
 	for _, it := range g.Items {

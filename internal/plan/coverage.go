@@ -10,9 +10,7 @@ import (
 
 // tallyWindow counts what the comparison of one window told.
 func (t *task) tallyWindow() {
-	n := t.neg
-	w := coverage.Window{Set: n.set, Values: n.values, Lacks: n.have}
-	switch {
+	switch w := t.neg.Told(); {
 	case !w.Told():
 		t.untold = true
 	case !t.group.byItems():

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/graspd/graspd/internal/capacity"
+	"github.com/graspd/graspd/internal/compare"
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/followed"
 	"github.com/graspd/graspd/internal/nostr"
@@ -28,8 +29,8 @@ func (p *Peer) checkSizes() error {
 		{"pages of the proven", p.proven.Spread(), p.proven.Len()},
 		{"owners of a dead relay", len(p.dialing.Record(p.now, true).Owners), record.MostOwners},
 		{"last gaps", len(p.gaps.Last()), followed.MostGaps},
-		{"withheld", len(p.comparing.withheld), mostWithheld},
-		{"withheld of the whole", len(p.whole.hidden), mostWithheld},
+		{"withheld", p.comparing.withheld.Len(), compare.MostWithheld},
+		{"withheld of the whole", p.whole.hidden.Len(), compare.MostWithheld},
 	}
 	bounds = append(bounds, bound{"shares of repositories", p.Shares(), 3 * (3*repos + coverage.MostFormer)})
 	if p.conn != nil {
@@ -70,9 +71,7 @@ func (c *session) bounds(p *Peer) []bound {
 	}
 	settling := 0
 	for _, t := range alive {
-		if t.neg != nil {
-			settling += len(t.neg.settling)
-		}
+		settling += len(t.settling)
 	}
 	all := []bound{
 		{"live REQs", c.side.Len(), capacity.MostSubs},
@@ -108,18 +107,18 @@ func (t *task) bounds(p *Peer) (all []bound) {
 			bound{"ranges to be asked", h.Ranges, 1 + 3*h.Pages}, bound{"pages", h.Pages, paging.MaxPages})
 	}
 	if n := t.neg; n != nil {
-		all = append(all, bound{"ids that are needed", len(n.need) + len(n.late) + len(n.missing), p.comparing.needed},
-			bound{"requests that are being decided", len(n.settling), mostSettling}, bound{"windows", len(n.windows), 1 + n.opens}, bound{"NEG-OPENs", n.opens, mostOpens})
-		if n.set != nil {
-			all = append(all, bound{"ids that the relay lacks", len(n.have), n.set.Len()})
-		}
+		h := n.Held()
+		all = append(all, bound{"ids that are needed", h.Awaited, p.comparing.needed}, bound{"requests that are being decided", len(t.settling), mostSettling},
+			bound{"windows", h.Windows, 1 + h.Opens}, bound{"NEG-OPENs", h.Opens, compare.MostOpens}, bound{"ids that the relay lacks", h.Lacks, h.Set})
 		if !t.group.byItems() {
 			all = append(all, bound{"ids that the relay lacks of everything", len(t.lacks), t.differ})
 		}
 	}
 	if r := t.req; r != nil {
-		all = append(all, bound{"events of a request", r.events, max(r.most, 1)}, bound{"ids that are awaited", len(r.want), capacity.MostIDs},
-			bound{"undecided events", r.undecided, r.events})
+		all = append(all, bound{"events of a request", r.events, max(r.most, 1)}, bound{"undecided events", r.undecided, r.events})
+		if r.batch != nil {
+			all = append(all, bound{"ids that are awaited", len(r.batch.Lacks()), capacity.MostIDs})
+		}
 	}
 	return all
 }

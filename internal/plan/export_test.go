@@ -27,7 +27,7 @@ type (
 
 // settles says whether the task of r went on while r is decided.
 func (r *request) settles() bool {
-	return !r.task.over && r.neg != nil && r.task.neg == r.neg && slices.Contains(r.neg.settling, r)
+	return !r.task.over && r.batch != nil && r.batch.Of(r.task.neg) && slices.Contains(r.task.settling, r)
 }
 
 // MostSettling is how many requests by id may wait for the door beside the open one.
@@ -329,7 +329,7 @@ func (c *session) checkTasks(awaited bool) error {
 		}
 	}
 	for _, t := range c.running {
-		if t.req == nil && (t.neg == nil || len(t.neg.settling) == 0 || len(t.neg.need) > 0) {
+		if t.req == nil && (t.neg == nil || len(t.settling) == 0 || len(t.neg.Needs()) > 0) {
 			return fmt.Errorf("a running task has no request")
 		}
 	}

@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/compare"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/refusal"
@@ -22,28 +22,6 @@ func (n negSupport) String() string {
 	return [...]string{"unknown", "works", "truncates", "refused"}[n]
 }
 
-// mostOpens bounds the NEG-OPENs of one filter; then it is paged.
-const mostOpens = 4096
-
-// reconciliation is NIP-77 for one filter: compare one range of times after the
-// other, each followed by fetching what is needed.
-type reconciliation struct {
-	fetching
-	windows  []paging.Span // not compared yet: the last one next
-	filter   nostr.Filter  // of the window being compared
-	set      *negentropy.Set
-	values   []int16 // of the set, as Loaded has them
-	init     *negentropy.Initiator
-	have     map[[32]byte]struct{} // what the relay lacks of the set
-	edge     edge
-	opens    int
-	opened   bool // NEG-OPEN was sent
-	heard    bool // an answer came
-	reopened bool // after a lost session
-	probe    bool // the window was compared and may be cut below
-	cut      bool // not all was compared, the rest was paged
-}
-
 // comparing is how stored events are compared with the relay (NIP-77), and what is known of its answers.
 type comparing struct {
 	*desk
@@ -52,7 +30,7 @@ type comparing struct {
 	logged   bool       // that it has none
 	hangsUp  bool       // when it is asked to reconcile
 	needed   int        // how many ids one reconciliation may wait for
-	withheld withheld
+	withheld compare.Withheld
 	outsider bool // it is not to be shown what is here: nothing is reconciled on the connection
 	brings   int  // the most events that one probe brought on it
 }
@@ -80,7 +58,7 @@ func (c *comparing) forgive(all bool) {
 func (c *comparing) hungUp() {
 	for _, t := range c.stored.running {
 		r := t.req
-		if r != nil && r.kind == asksNeg && t.group.byItems() && t.neg.opened && !t.neg.heard && c.support == negUnknown && c.now.Mono < r.progress+dropAfterOpen {
+		if r != nil && r.kind == asksNeg && t.group.byItems() && t.neg.Unheard() && c.support == negUnknown && c.now.Mono < r.progress+dropAfterOpen {
 			c.noNegentropy("connection lost right after it was asked")
 			c.hangsUp = true
 		}
@@ -110,59 +88,64 @@ func (c *comparing) mayWork() bool {
 // reconcile takes a task to its next step: fetch, compare, ask again, or end.
 func (c *comparing) reconcile(t *task) {
 	if t.neg == nil {
-		t.neg = &reconciliation{windows: []paging.Span{t.group.Since.Span()}}
+		t.neg = compare.New(t.group.Since.Span())
 	}
 	n := t.neg
-	switch {
-	case len(n.need) > 0 && n.unread: // also what a comparison showed before it was interrupted
+	switch n.Next(c.terms(t)) {
+	case compare.Wait:
+	case compare.LookUp:
 		c.sift(t)
-	case len(n.need) > 0:
+	case compare.Fetch:
 		c.stored.fetch(t)
-	case len(n.settling) > 0: // goes on when the last one is decided
-	case n.ended() && t.group.byItems() && c.stored.waitBehind(t):
-	case n.ended() && n.secondRound():
-		c.sift(t)
-	case n.probe:
+	case compare.WaitBehind:
+		t.behind = true
+		c.stored.putOff(t, c.now.Mono+silence)
+	case compare.Probe:
 		c.probe(t)
-	case len(n.windows) > 0 && (c.support == negRefused || n.opens >= mostOpens):
+	case compare.GiveUp:
 		c.pageWindows(t)
-	case len(n.windows) > 0:
+	case compare.Compare:
 		c.load(t)
-	case c.stored.lastRound(t):
+	case compare.PageMissing:
 		t.pager = paging.New(t.group.Since.Span())
 		c.stored.askPage(t)
-	default:
+	case compare.Done:
 		if t.filter.IDs == nil { // or the relay never said that it has them
-			c.counted.Undelivered += uint64(len(n.missing))
-			c.withheld.note(n.missing, n.round == 2, c.now.Mono)
+			c.counted.Undelivered += uint64(len(n.Missing()))
+			c.withheld.Note(n.Missing(), n.Paged(), c.now.Mono)
 		}
-		t.tally.Complete = !n.cut
+		t.tally.Complete = n.Complete()
 		c.stored.taskDone(t)
 	}
 }
 
+// terms are what the next step of a comparison goes by.
+func (c *comparing) terms(t *task) compare.Terms {
+	x := compare.Terms{Now: c.now.Mono, Settling: len(t.settling) > 0, Refused: c.support == negRefused, Withheld: c.withheld}
+	if course := t.group.course; course != nil {
+		x.Withheld = course.missing()
+	} else {
+		x.Others = func() map[nostr.ID]struct{} { return c.stored.elsewhere(t) }
+	}
+	return x
+}
+
 // load asks for the local set first; the NEG-OPEN follows when it is there.
 func (c *comparing) load(t *task) {
-	n := t.neg
-	n.opened, n.heard, n.have = false, false, nil
+	t.neg.Load()
 	t.req = &request{sub: c.newSub("n"), kind: asksNeg, task: t, progress: c.now.Mono}
 	t.req.Manner = c.stored.demands.mannerOf(t, t.filter)
 	c.stored.requests[t.req.sub] = t.req
-	n.filter = t.req.Mode.With(n.window().Narrow(t.filter))
-	e := step.LoadSet{Sub: t.req.sub, Filter: n.filter}
+	t.req.filter = t.req.Mode.With(t.neg.Window().Narrow(t.filter))
+	e := step.LoadSet{Sub: t.req.sub, Filter: t.req.filter}
 	if t.group.course != nil {
 		e.Most = t.group.course.most()
 	}
 	c.effect(e)
 }
 
-// ended says that nothing is being compared: what a window showed is being fetched, or all is compared.
-func (n *reconciliation) ended() bool { return n.probe || len(n.windows) == 0 }
-
-func (n *reconciliation) window() paging.Span { return n.windows[len(n.windows)-1] }
-
 // session returns the open reconciliation of sub.
-func (c *comparing) session(sub string) (*request, *reconciliation) {
+func (c *comparing) session(sub string) (*request, *compare.Comparison) {
 	if r := c.stored.requests[sub]; r != nil && r.kind == asksNeg {
 		return r, r.task.neg
 	}
@@ -171,7 +154,7 @@ func (c *comparing) session(sub string) (*request, *reconciliation) {
 
 func (c *comparing) loaded(in step.Loaded) {
 	r, n := c.session(in.Sub)
-	if r == nil || n.opened {
+	if r == nil || n.Opened() {
 		return
 	}
 	if course := r.task.group.course; in.Large && course != nil {
@@ -182,35 +165,32 @@ func (c *comparing) loaded(in step.Loaded) {
 		c.stored.taskFailed(r.task, "local set could not be read")
 		return
 	}
-	n.values = in.Values
-	n.set, n.init, n.opened = in.Set, negentropy.NewInitiator(in.Set, c.stored.limits.Frame()), true
+	n.Open(in.Set, in.Values, c.stored.limits.Frame())
 	if course := r.task.group.course; course != nil {
-		n.init.Bound(max(1, course.mayDiffer(r.task)))
+		n.Bound(course.mayDiffer(r.task))
 	}
-	n.opens++
 	c.stored.references.count(r.task)
 	c.stored.paced()
 	r.progress = c.now.Mono
 	r.Authorized = c.stored.demands.auth.Granted()
-	first := n.init.Start()
+	first := n.Start()
 	c.counted.NegSent += hexLen(first)
-	c.effect(step.OpenNeg{Sub: in.Sub, Filter: n.filter, Msg: first})
+	c.effect(step.OpenNeg{Sub: in.Sub, Filter: r.filter, Msg: first})
 }
 
 func (c *comparing) negMsg(sub string, msg []byte) {
 	r, n := c.session(sub)
-	if r == nil || !n.opened {
+	if r == nil || !n.Opened() {
 		return
 	}
 	t := r.task
-	n.heard, r.progress = true, c.now.Mono
-	reply, have, need, err := n.init.Step(msg)
-	n.learn(have, need)
+	r.progress = c.now.Mono
+	reply, err := n.Take(msg)
 	c.counted.Rounds++
 	c.counted.NegReceived += hexLen(msg)
 	c.counted.NegSent += hexLen(reply)
 	switch {
-	case err != nil || len(n.need)+len(n.late)+len(n.missing) > c.needed:
+	case err != nil || n.Held().Awaited > c.needed:
 		c.stored.abandon(t)
 		c.report(step.Debug, "a comparison (NIP-77) failed: graspd reads page by page", "cause", err)
 		c.pageWindows(t)
@@ -232,16 +212,14 @@ func (c *comparing) compared(t *task) {
 	}
 	c.stored.abandon(t)
 	t.tallyWindow()
-	t.differ, t.held = t.differ+len(n.have)+len(n.need), t.held+n.set.Len()
-	if n.edge.hidden == nil {
-		c.counted.Equal += uint64(n.set.Len() - len(n.have))
+	t.differ, t.held = t.differ+n.Differ(), t.held+n.Here()
+	c.counted.Equal += uint64(n.Equal())
+	if c.support != negTruncates && n.Truncated() {
+		c.support = negTruncates
+		c.report(step.Info, "the relay compares its newest events only: graspd reads the rest page by page")
 	}
-	c.doubted(n)
-	n.dateLocal()
-	n.release()
-	n.probe = true
-	n.reopened = false
-	if len(n.need) > 0 {
+	n.Close()
+	if len(n.Needs()) > 0 {
 		c.sift(t)
 		return
 	}
@@ -254,7 +232,7 @@ func (c *comparing) compared(t *task) {
 func (c *comparing) sift(t *task) {
 	t.req = &request{sub: c.newSub("k"), kind: asksStore, task: t, answered: true}
 	c.stored.requests[t.req.sub] = t.req
-	c.effect(step.Sift{Sub: t.req.sub, IDs: t.neg.need})
+	c.effect(step.Sift{Sub: t.req.sub, IDs: t.neg.Needs()})
 }
 
 func (c *comparing) sifted(in step.Sifted) {
@@ -268,13 +246,7 @@ func (c *comparing) sifted(in step.Sifted) {
 		c.stored.taskFailed(t, "needed ids could not be looked up")
 		return
 	}
-	t.neg.lookedUp(in.Unknown)
-	for _, x := range in.Known {
-		t.neg.edge.date(x.ID, x.At)
-	}
-	if t.neg.round == 0 && t.group.byItems() {
-		t.neg.leave(c.stored.elsewhere(t))
-	}
+	t.neg.LookedUp(in.Unknown, in.Known, c.terms(t).Others)
 	c.stored.fetchEnded(t)
 	c.stored.proceed(t)
 }
@@ -283,7 +255,7 @@ func (c *comparing) sifted(in step.Sifted) {
 // The relay has ended the session.
 func (c *comparing) negErr(sub, text string, most int64) {
 	r, n := c.session(sub)
-	if r == nil || !n.opened {
+	if r == nil || !n.Opened() {
 		return
 	}
 	t := r.task
@@ -294,7 +266,11 @@ func (c *comparing) negErr(sub, text string, most int64) {
 		c.stored.proceed(t)
 	case why == refusal.Value && c.stored.suspects.suspectGroup(t.group):
 	case refusal.NegTooBig(text, most):
-		c.split(t)
+		if n.Split(c.now.Wall) {
+			c.stored.proceed(t)
+			return
+		}
+		c.pageWindows(t)
 	case why.Crowded():
 		c.stored.pause()
 		if t.group.course != nil {
@@ -302,34 +278,12 @@ func (c *comparing) negErr(sub, text string, most int64) {
 			return
 		}
 		c.stored.park(t)
-	case refusal.NegLost(text) && !n.reopened:
-		n.reopened = true
+	case refusal.NegLost(text) && n.Reopen():
 		c.stored.proceed(t)
 	default:
 		c.negFailed(t, text)
 	}
 }
-
-// split halves the window that the relay finds too big: where the local set
-// has its middle, or in time.
-func (c *comparing) split(t *task) {
-	n := t.neg
-	w := n.window()
-	lo, hi := max(w.Since, oldestPlausible), min(w.Until, max(c.now.Wall.Unix(), oldestPlausible))
-	if n.opens >= mostOpens || lo >= hi {
-		c.pageWindows(t)
-		return
-	}
-	at := lo + (hi-lo)/2
-	if k := n.set.Len(); k > 0 {
-		at = min(max(int64(n.set.At(k/2).Time)-1, lo), hi-1)
-	}
-	n.windows = append(n.windows[:len(n.windows)-1], paging.Span{Since: w.Since, Until: at}, paging.Span{Since: at + 1, Until: w.Until})
-	c.stored.proceed(t)
-}
-
-// oldestPlausible is the creation time before which hardly any event lies (2020).
-const oldestPlausible = 1_577_836_800
 
 // negSilent handles a NEG-OPEN or NEG-MSG without answer.
 func (c *comparing) negSilent(t *task) {
@@ -344,7 +298,7 @@ func (c *comparing) negFailed(t *task, why string) {
 		t.group.course.unfit(why)
 		return
 	}
-	if c.support == negUnknown && !t.neg.heard {
+	if c.support == negUnknown && t.neg.Unheard() {
 		c.noNegentropy(why)
 	}
 	c.pageWindows(t)
@@ -360,58 +314,6 @@ func (c *comparing) noNegentropy(why string) {
 
 // pageWindows reads what has not been compared by paging.
 func (c *comparing) pageWindows(t *task) {
-	n := t.neg
-	s := n.windows[0]
-	for _, w := range n.windows {
-		s.Since, s.Until = min(s.Since, w.Since), max(s.Until, w.Until)
-	}
-	n.windows, n.probe = nil, false
-	n.giveUp()
-	n.cutShort()
-	t.pager = paging.New(s)
+	t.pager = paging.New(t.neg.GiveUp())
 	c.stored.proceed(t)
-}
-
-// doubted takes a second comparison: what the relay had not shown and does not
-// show even now proves that it compares its newest events only.
-func (c *comparing) doubted(n *reconciliation) {
-	if n.edge.hidden == nil || n.shows(*n.edge.hidden) || c.support == negTruncates {
-		return
-	}
-	c.support = negTruncates
-	c.report(step.Info, "the relay compares its newest events only: graspd reads the rest page by page")
-}
-
-// next goes on to the next window.
-func (n *reconciliation) next() {
-	n.windows = n.windows[:len(n.windows)-1]
-	n.probe, n.edge = false, edge{}
-	n.anew()
-	n.release()
-}
-
-// release frees what is not needed any more once a window is compared.
-func (n *reconciliation) release() { n.set, n.values, n.init, n.have = nil, nil, nil, nil }
-
-// cutShort notes that not all is compared: the rest is paged.
-func (n *reconciliation) cutShort() { n.cut = true }
-
-// again has the window at hand compared once more.
-func (n *reconciliation) again(hidden *step.Dated) {
-	n.edge, n.probe = edge{hidden: hidden}, false
-}
-
-// learn takes what one message of a reconciliation told.
-func (n *reconciliation) learn(have, need [][32]byte) {
-	if n.have == nil {
-		n.have = make(map[[32]byte]struct{}, len(have))
-	}
-	for _, id := range have {
-		n.have[id] = struct{}{}
-	}
-	for _, id := range need {
-		n.lack(nostr.ID(id))
-		n.edge.show(nostr.ID(id))
-		n.edge.news = true
-	}
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/compare"
 	"github.com/graspd/graspd/internal/inquiry"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
@@ -70,7 +71,7 @@ func (r *references) next() *task {
 func newQuestion(f nostr.Filter) *task {
 	t := &task{group: &group{Lot: itemset.Lot{Layer: want.LayerReferences}, class: step.Daily}, filter: f}
 	if f.IDs != nil { // as in the last round of a fetch: asked as long as something comes
-		t.neg = &reconciliation{fetching: fetching{need: f.IDs, round: 2}}
+		t.neg = compare.NewFetch(f.IDs)
 	}
 	return t
 }
@@ -96,7 +97,7 @@ func (r *references) count(t *task) {
 }
 
 // came says whether an event came that the open question asks for by its id.
-func (r *references) came(id nostr.ID) bool { return r.task.neg.cameOf(id) }
+func (r *references) came(id nostr.ID) bool { return r.task.neg.Has(id) }
 
 // answered ends the question: it is answered.
 func (r *references) answered() {

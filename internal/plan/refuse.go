@@ -84,8 +84,8 @@ func (c *catchup) tooBig(r *request, text string) {
 	switch values := valuesOf(t); {
 	case strings.Contains(refusal.Normal(text), "limit too high") && c.limits.HalvePage():
 		c.proceed(t)
-	case r.kind == asksIDs && len(r.ids) > 1:
-		c.limits.FewerIDs(len(r.ids) / 2)
+	case r.kind == asksIDs && len(r.batch.IDs()) > 1:
+		c.limits.FewerIDs(len(r.batch.IDs()) / 2)
 		c.proceed(t)
 	case r.kind != asksIDs && values > capacity.FewestValues:
 		c.limits.FewerValues(values / 2)
@@ -196,7 +196,7 @@ func (c *catchup) newestNeg() *request {
 	var found *request
 	for _, t := range c.running {
 		r := t.req
-		if r != nil && r.kind == asksNeg && t.neg.opened && !t.neg.heard && (found == nil || newerSub(r.sub, found.sub)) {
+		if r != nil && r.kind == asksNeg && t.neg.Unheard() && (found == nil || newerSub(r.sub, found.sub)) {
 			found = r
 		}
 	}
@@ -230,7 +230,7 @@ func (p *Peer) valueRefused(text string) bool {
 	found := false
 	for _, t := range slices.Clone(p.conn.running) {
 		r := t.req
-		if r == nil || r.answered || r.kind == asksIDs || r.kind == asksStore || r.kind == asksNeg && !t.neg.opened {
+		if r == nil || r.answered || r.kind == asksIDs || r.kind == asksStore || r.kind == asksNeg && !t.neg.Opened() {
 			continue
 		}
 		found = p.suspects.suspectGroup(t.group) || found

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/compare"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/nostr"
@@ -31,11 +32,10 @@ type request struct {
 	kind      asks
 	live      *live.REQ       // of asksLive
 	task      *task           // of the others
-	neg       *reconciliation // of asksIDs
-	ids       []nostr.ID
-	want      map[nostr.ID]struct{} // of ids, what did not arrive yet
-	probe     probed                // of asksProbe
-	proofs    int                   // events that asksKinds brought
+	filter    nostr.Filter    // of asksNeg
+	batch     *compare.Batch  // of asksIDs
+	probe     *compare.Answer // of asksProbe
+	proofs    int             // events that asksKinds brought
 	undecided int
 	events    int  // that came
 	most      int  // events that are read
@@ -65,7 +65,7 @@ func (c *catchup) endRequest(t *task) {
 	case asksPage:
 		t.pager.Again()
 	case asksIDs:
-		t.neg.putBack(r)
+		r.batch.PutBack()
 		c.letGo(c.now.Mono)
 	}
 }
@@ -87,15 +87,15 @@ func (p *Peer) received(in step.Received) bool {
 	case asksPage:
 		r.task.pager.Received(in.ID, in.At)
 		if n := r.task.neg; n != nil {
-			n.edge.pageReceived(step.Dated{ID: in.ID, At: in.At})
+			n.PageReceived(step.Dated{ID: in.ID, At: in.At})
 		}
 		p.demands.kinds.Brought(r.Manner)
 	case asksKinds:
 		r.proofs++
 	case asksIDs:
-		r.neg.edge.date(in.ID, in.At)
+		r.batch.Shown(step.Dated{ID: in.ID, At: in.At})
 	case asksProbe:
-		r.probe.received(&r.task.neg.edge, step.Dated{ID: in.ID, At: in.At})
+		r.task.neg.Received(r.probe, step.Dated{ID: in.ID, At: in.At})
 	}
 	if r.streams() && r.full() {
 		p.conn.overrun(r)
@@ -138,9 +138,11 @@ func (p *Peer) decided(in step.Decided) bool {
 		return in.Failed || p.whole.leaving()
 	}
 	if !in.Failed && in.Outcome != policy.Invalid {
-		delete(r.want, in.ID)
+		if r.batch != nil {
+			r.batch.Came(in.ID)
+		}
 		if n := r.task.neg; n != nil {
-			delete(n.missing, in.ID)
+			n.Arrived(in.ID)
 		}
 	}
 	if r.answered && r.undecided == 0 {
@@ -208,10 +210,10 @@ func (c *catchup) answered(r *request) {
 	case asksPage:
 		t.pager.Done()
 	case asksIDs:
-		t.neg.chunkDone(r)
+		r.batch.Answered()
 		c.fetchEnded(t)
 	case asksProbe:
-		c.comparing.probeDone(t, &r.probe)
+		c.comparing.probeDone(t, r.probe)
 		return
 	case asksKinds:
 		t.doubt()
@@ -255,7 +257,7 @@ func (r *request) patience() time.Duration {
 
 // awaited says whether it is the relay's turn.
 func (r *request) awaited() bool {
-	return r.undecided == 0 && !r.answered && (r.kind != asksNeg || r.task.neg.opened)
+	return r.undecided == 0 && !r.answered && (r.kind != asksNeg || r.task.neg.Opened())
 }
 
 // askPage sends the pager's next query, or goes on at its end.

@@ -14,11 +14,11 @@ const mostSettling = 4
 
 // settle lets a task go on that has more to ask by id, though not all of what r brought is decided.
 func (c *catchup) settle(r *request) {
-	t, n := r.task, r.neg
-	if n == nil || len(n.need) == 0 || len(n.settling) == mostSettling || t.group.Layer == want.LayerReferences {
+	t := r.task
+	if r.batch == nil || len(t.neg.Needs()) == 0 || len(t.settling) == mostSettling || t.group.Layer == want.LayerReferences {
 		return
 	}
-	n.settling = append(n.settling, r)
+	t.settling = append(t.settling, r)
 	t.req = nil
 	c.proceed(t)
 }
@@ -26,8 +26,8 @@ func (c *catchup) settle(r *request) {
 // settled takes a request of which all is decided while its task went on.
 func (c *catchup) settled(r *request) {
 	delete(c.requests, r.sub)
-	t, n := r.task, r.neg
-	n.settling = slices.DeleteFunc(n.settling, func(x *request) bool { return x == r })
+	t := r.task
+	t.settling = slices.DeleteFunc(t.settling, func(x *request) bool { return x == r })
 	running := slices.Contains(c.running, t)
 	if r.failed {
 		c.abandon(t)
@@ -37,7 +37,7 @@ func (c *catchup) settled(r *request) {
 		}
 		return
 	}
-	n.chunkDone(r)
+	r.batch.Answered()
 	switch {
 	case t.req == nil:
 		c.fetchEnded(t)
@@ -58,19 +58,19 @@ func (c *catchup) forgetFound(t *task) {
 
 // forgetSettling makes what is still to be decided nobody's.
 func (c *catchup) forgetSettling(t *task) {
-	if t.neg == nil || len(t.neg.settling) == 0 {
+	if len(t.settling) == 0 {
 		return
 	}
-	for _, r := range t.neg.settling {
+	for _, r := range t.settling {
 		delete(c.requests, r.sub)
 	}
-	t.neg.settling = nil
+	t.settling = nil
 	c.letGo(c.now.Mono)
 }
 
 // fetchEnded has tasks go on that wait for t, if it has all that it asked for by id.
 func (c *catchup) fetchEnded(t *task) {
-	if len(t.neg.need)+len(t.neg.settling) == 0 {
+	if len(t.neg.Needs())+len(t.settling) == 0 {
 		c.letGo(c.now.Mono)
 	}
 }

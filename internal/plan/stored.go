@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/ask"
+	"github.com/graspd/graspd/internal/compare"
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/fifo"
@@ -66,7 +67,7 @@ type course interface {
 	manner(m demands.Manner) demands.Manner                    // how a request goes out that would go out like m
 	most() int                                                 // events here that it may be compared with
 	mayDiffer(t *task) int                                     // events in which both sides may differ in the window at hand
-	missing() withheld                                         // what is known not to be given
+	missing() compare.Withheld                                 // what is known not to be given
 	missed(e *nostr.Event) bool                                // whether what is live should have brought e, and did not
 	unfit(why string)                                          // the relay does not bear it, or does not answer it in full
 	crowded(t *task, text string)                              // the relay has no room for it now
@@ -81,22 +82,23 @@ func (g *group) byItems() bool { return g.course == nil }
 
 // task reads everything that one stored filter matches from the relay.
 type task struct {
-	group   *group
-	filter  nostr.Filter
-	after   time.Duration // not before, when put off
-	tries   int
-	over    bool // done or abandoned
-	extra   bool // nobody waits for it: where the relay refuses it, it is done
-	behind  bool // it was put off until another has what both need
-	doubted bool // it was asked whether the relay answers filters without kinds
-	req     *request
-	pager   *paging.Pager
-	tally   coverage.Tally
-	neg     *reconciliation
-	differ  int        // events of one side only, in the windows that were compared
-	held    int        // events here, likewise
-	untold  bool       // not all that was compared tells what the relay lacks
-	lacks   []nostr.ID // where everything is compared: what the relay lacks of what others are shown
+	group    *group
+	filter   nostr.Filter
+	after    time.Duration // not before, when put off
+	tries    int
+	over     bool // done or abandoned
+	extra    bool // nobody waits for it: where the relay refuses it, it is done
+	behind   bool // it was put off until another has what both need
+	doubted  bool // it was asked whether the relay answers filters without kinds
+	req      *request
+	pager    *paging.Pager
+	tally    coverage.Tally
+	neg      *compare.Comparison
+	settling []*request // answered requests by id that are not decided yet
+	differ   int        // events of one side only, in the windows that were compared
+	held     int        // events here, likewise
+	untold   bool       // not all that was compared tells what the relay lacks
+	lacks    []nostr.ID // where everything is compared: what the relay lacks of what others are shown
 }
 
 // doubt notes that it was asked whether the relay answers filters without kinds.
@@ -160,7 +162,7 @@ func (c *catchup) abandon(t *task) {
 	case t.req.answered: // closed already
 	case t.req.kind != asksNeg:
 		c.closeReq(t.req.sub)
-	case t.neg.opened:
+	case t.neg.Opened():
 		c.effect(step.CloseNeg{Sub: t.req.sub})
 	}
 	c.endRequest(t)

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/compare"
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
@@ -34,7 +35,7 @@ type whole struct {
 	live     *following // of the connection
 	stored   *catchup   // likewise
 	likeness likeness.Likeness
-	hidden   withheld // of comparisons as a whole
+	hidden   compare.Withheld // of comparisons as a whole
 	wholly
 }
 
@@ -144,10 +145,10 @@ func (w *whole) manner(m demands.Manner) demands.Manner {
 func (w *whole) most() int { return mostWhole }
 
 // mayDiffer returns in how many events both sides may differ in the window at hand.
-func (w *whole) mayDiffer(t *task) int { return likeness.MayDiffer(t.held+t.neg.set.Len()) - t.differ }
+func (w *whole) mayDiffer(t *task) int { return likeness.MayDiffer(t.held+t.neg.Here()) - t.differ }
 
 // missing is what the relay is known not to give.
-func (w *whole) missing() withheld { return w.hidden }
+func (w *whole) missing() compare.Withheld { return w.hidden }
 
 // missed says whether the live REQ for everything should have brought e, and did not.
 func (w *whole) missed(e *nostr.Event) bool {

@@ -34,11 +34,11 @@ func (w *whole) failed(t *task, why string) {
 // not compare everything.
 func (w *whole) paged(t *task) {
 	n := t.neg
-	if n == nil || n.round < 2 {
+	if n == nil || !n.Paged() {
 		w.unlike(w.cfg.Resync, "too much differs, or it cannot be compared")
 		return
 	}
-	w.hidden.note(n.missing, true, w.now.Mono)
+	w.hidden.Note(n.Missing(), true, w.now.Mono)
 	w.failed(t, "something is withheld")
 }
 
@@ -104,7 +104,7 @@ func (w *whole) hungUp() {
 	for _, g := range w.stored.groups {
 		if !g.byItems() {
 			under = true
-			if r := g.tasks[0].req; r != nil && r.kind == asksNeg && g.tasks[0].neg.opened && !g.tasks[0].neg.heard {
+			if r := g.tasks[0].req; r != nil && r.kind == asksNeg && g.tasks[0].neg.Unheard() {
 				at = r.progress
 			}
 		}
