@@ -161,7 +161,7 @@ func (n *Comparison) Below(r Relay) Look {
 		return n.noneBelow()
 	case r.Truncates:
 		l := n.pageBelow()
-		n.next()
+		n.advance()
 		return l
 	case e.first.n+e.dark >= r.Most:
 		return n.pageBelow()
@@ -231,7 +231,7 @@ func (n *Comparison) Probed(r Relay, a *Answer) Look {
 
 // noneBelow goes on to the next window: nothing is hidden in this one.
 func (n *Comparison) noneBelow() Look {
-	n.next()
+	n.advance()
 	return Look{}
 }
 
@@ -249,12 +249,12 @@ func (n *Comparison) pageBelow() Look {
 func (n *Comparison) belowPaged(r Relay) Look {
 	switch e := &n.edge; {
 	case e.found == nil:
-		n.next()
+		n.advance()
 	case e.hidden == nil && !r.Truncates:
 		n.again(e.found)
 	default:
 		n.cut = true
-		n.next()
+		n.advance()
 	}
 	return Look{}
 }

@@ -214,8 +214,8 @@ func (n *Comparison) GiveUp() paging.Span {
 // Complete says whether all was compared, and nothing paged instead.
 func (n *Comparison) Complete() bool { return !n.cut }
 
-// next goes on to the next window.
-func (n *Comparison) next() {
+// advance goes on to the next window.
+func (n *Comparison) advance() {
 	n.windows = n.windows[:len(n.windows)-1]
 	n.probe, n.edge = false, edge{}
 	n.round = 0
