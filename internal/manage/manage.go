@@ -34,6 +34,9 @@ const (
 type Moderation interface {
 	Bar(ctx context.Context, o moderate.Order) (moderate.Case, error)
 	LiftSubject(ctx context.Context, s moderate.Subject, by, why string) (bool, error)
+	Allow(ctx context.Context, pk nostr.PubKey, by, why string) error
+	Disallow(ctx context.Context, pk nostr.PubKey, by, why string) (bool, error)
+	Allowed() []moderate.Allowed
 	Await(ctx context.Context, n uint64) moderate.Case
 	Cases() []moderate.Case
 }

@@ -27,8 +27,9 @@ import (
 
 // board decides in memory, and notes who decided what.
 type board struct {
-	cases []moderate.Case
-	notes []string
+	allowed []moderate.Allowed
+	cases   []moderate.Case
+	notes   []string
 }
 
 func (b *board) Bar(_ context.Context, o moderate.Order) (moderate.Case, error) {
@@ -48,6 +49,24 @@ func (b *board) LiftSubject(_ context.Context, s moderate.Subject, by, why strin
 	}
 	return false, nil
 }
+
+func (b *board) Allow(_ context.Context, pk nostr.PubKey, by, why string) error {
+	if _, err := b.LiftSubject(context.Background(), moderate.Of(pk), by, why); err != nil {
+		return err
+	}
+	b.notes = append(b.notes, "allow "+pk.String()+" by "+by+": "+why)
+	b.allowed = append(b.allowed, moderate.Allowed{PubKey: pk, Why: why})
+	return nil
+}
+
+func (b *board) Disallow(_ context.Context, pk nostr.PubKey, by, why string) (bool, error) {
+	n := len(b.allowed)
+	b.notes = append(b.notes, "disallow "+pk.String()+" by "+by+": "+why)
+	b.allowed = slices.DeleteFunc(b.allowed, func(x moderate.Allowed) bool { return x.PubKey == pk })
+	return len(b.allowed) < n, nil
+}
+
+func (b *board) Allowed() []moderate.Allowed { return b.allowed }
 
 func (b *board) change(_ context.Context, setting, value, by string) error {
 	if value == "bad" {
@@ -109,7 +128,7 @@ func TestMethods(t *testing.T) {
 	key, id := testkit.Key(7).PubKey(), strings.Repeat("ab", 32)
 	npub := nip19.Npub(key)
 	for _, tt := range []struct{ body, want string }{
-		{`{"method":"supportedmethods","params":[]}`, `{"result":["allowevent","banevent","banpubkey","changerelaydescription","changerelayicon","changerelayname","listbannedevents","listbannedpubkeys","unbanpubkey","supportedmethods"]}`},
+		{`{"method":"supportedmethods","params":[]}`, `{"result":["allowevent","allowpubkey","banevent","banpubkey","changerelaydescription","changerelayicon","changerelayname","listallowedpubkeys","listbannedevents","listbannedpubkeys","unallowpubkey","unbanpubkey","supportedmethods"]}`},
 		{`{"method":"listbannedpubkeys"}`, `{"result":[]}`},
 		{`{"method":"banpubkey","params":["` + key.String() + `","spam"]}`, `{"result":true}`},
 		{`{"method":"banevent","params":["` + id + `"]}`, `{"result":true}`},
@@ -120,6 +139,14 @@ func TestMethods(t *testing.T) {
 		{`{"method":"allowevent","params":["` + id + `"]}`, `{"result":true}`},
 		{`{"method":"listbannedpubkeys","params":[]}`, `{"result":[]}`},
 		{`{"method":"listbannedevents","params":[]}`, `{"result":[]}`},
+		{`{"method":"listallowedpubkeys","params":[]}`, `{"result":[]}`},
+		{`{"method":"allowpubkey","params":["` + npub + `","a friend"]}`, `{"result":true}`},
+		{`{"method":"listallowedpubkeys","params":[]}`, `{"result":[{"pubkey":"` + key.String() + `","reason":"a friend"}]}`},
+		{`{"method":"unallowpubkey","params":["` + npub + `","no friend"]}`, `{"result":true}`},
+		{`{"method":"unallowpubkey","params":["` + npub + `"]}`, `{"error":"it is not on the allow list"}`},
+		{`{"method":"banpubkey","params":["` + npub + `"]}`, `{"result":true}`},
+		{`{"method":"allowpubkey","params":["` + npub + `"]}`, `{"result":true}`},
+		{`{"method":"listbannedpubkeys","params":[]}`, `{"result":[]}`},
 		{`{"method":"banpubkey","params":[]}`, `{"error":"banpubkey: want one parameter and perhaps a reason"}`},
 		{`{"method":"banpubkey","params":[5]}`, `{"error":"banpubkey: the first parameter is no text"}`},
 		{`{"method":"banpubkey","params":["` + npub + `",5]}`, `{"error":"banpubkey: the reason is no text"}`},
@@ -145,6 +172,8 @@ func TestMethods(t *testing.T) {
 	}
 	by := " by " + nip19.Npub(testkit.Key(1).PubKey()) + ": "
 	want := []string{"bar author " + key.String() + by + "spam", "bar event " + id + by, "lift author " + key.String() + by + "sorry", "lift event " + id + by,
+		"allow " + key.String() + by + "a friend", "disallow " + key.String() + by + "no friend", "disallow " + key.String() + by,
+		"bar author " + key.String() + by, "lift author " + key.String() + by, "allow " + key.String() + by,
 		"set name" + by + "Harbor", "set description" + by + "Of two\nlines", "set icon" + by + "https://example.org/i.png"}
 	if !slices.Equal(d.notes, want) {
 		t.Errorf("decided\n%s\nwant\n%s", strings.Join(d.notes, "\n"), strings.Join(want, "\n"))

@@ -28,19 +28,22 @@ type asked struct {
 
 // methods has the methods of NIP-86 that this relay knows, beside supportedmethods.
 var methods = map[string]func(*manager, context.Context, asked) (any, error){
-	"banpubkey":         banning(moderate.ParseAuthor),
-	"unbanpubkey":       lifting(moderate.ParseAuthor),
-	"listbannedpubkeys": listing(moderate.Author, func(s moderate.Subject, why string) any { return bannedKey{s.PubKey.String(), why} }),
-	"banevent":          banning(moderate.ParseEvent),
-	"allowevent":        lifting(moderate.ParseEvent),
-	"listbannedevents":  listing(moderate.Event, func(s moderate.Subject, why string) any { return bannedEvent{s.ID.String(), why} }),
+	"banpubkey":          banning(moderate.ParseAuthor),
+	"unbanpubkey":        lifting(moderate.ParseAuthor),
+	"listbannedpubkeys":  listing(moderate.Author, func(s moderate.Subject, why string) any { return keyAndWhy{s.PubKey.String(), why} }),
+	"allowpubkey":        allow,
+	"unallowpubkey":      disallow,
+	"listallowedpubkeys": listAllowed,
+	"banevent":           banning(moderate.ParseEvent),
+	"allowevent":         lifting(moderate.ParseEvent),
+	"listbannedevents":   listing(moderate.Event, func(s moderate.Subject, why string) any { return bannedEvent{s.ID.String(), why} }),
 
 	"changerelayname":        changing(changed.Name),
 	"changerelaydescription": changing(changed.Description),
 	"changerelayicon":        changing(changed.Icon),
 }
 
-type bannedKey struct {
+type keyAndWhy struct {
 	PubKey string `json:"pubkey"`
 	Reason string `json:"reason,omitempty"`
 }
@@ -117,6 +120,49 @@ func lifting(parse func(string) (moderate.Subject, error)) func(*manager, contex
 		m.await(ctx, n)
 		return true, nil
 	}
+}
+
+// allow has the allow list take an author in, and lifts a ban of them.
+func allow(m *manager, ctx context.Context, a asked) (any, error) {
+	s, why, err := a.subject(moderate.ParseAuthor)
+	if err != nil {
+		return nil, err
+	}
+	n := m.caseOf(s)
+	if err := m.Moderation.Allow(ctx, s.PubKey, a.by, why); err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		m.Changed()
+		return true, nil
+	}
+	m.await(ctx, n)
+	return true, nil
+}
+
+// disallow takes an author out again whom allow has put on the list.
+func disallow(m *manager, ctx context.Context, a asked) (any, error) {
+	s, why, err := a.subject(moderate.ParseAuthor)
+	if err != nil {
+		return nil, err
+	}
+	switch was, err := m.Moderation.Disallow(ctx, s.PubKey, a.by, why); {
+	case err != nil:
+		return nil, err
+	case !was:
+		return nil, errors.New("it is not on the allow list")
+	}
+	m.Changed()
+	return true, nil
+}
+
+// listAllowed lists the allow list in force, that of the settings and what allow has added.
+func listAllowed(m *manager, _ context.Context, _ asked) (any, error) {
+	out := []keyAndWhy{}
+	for _, x := range m.Moderation.Allowed() {
+		out = append(out, keyAndWhy{x.PubKey.String(), x.Why})
+	}
+	return out, nil
 }
 
 // await waits until a case is neither being cleared nor put back, or patience is over. The decision is in force before.

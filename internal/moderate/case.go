@@ -99,6 +99,8 @@ const (
 	Deleted  = "deleted"
 	Restored = "restored"
 	Dropped  = "forgotten" // events that were kept aside
+	Admitted = "allowed"   // an author, beside the allow list of the settings
+	Excluded = "no longer allowed"
 	Set      = "set"       // a setting, over the public address
 	Settled  = "dismissed" // a report
 )
@@ -161,7 +163,7 @@ func Encode(v any) []byte {
 }
 
 // Decode reads what Encode has written.
-func Decode[T Case | Entry](b []byte) (v T, err error) {
+func Decode[T Case | Entry | Allowed](b []byte) (v T, err error) {
 	if err := json.Unmarshal(b, &v); err != nil {
 		return v, fmt.Errorf("a decision of the operator: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/moderate"
 	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/store"
 )
@@ -52,19 +53,20 @@ type Moderator struct {
 
 	deciding sync.Mutex // held during a decision, so that numbers follow one another
 
-	mu     sync.Mutex // guards the fields below; not held across I/O
-	cases  map[uint64]*moderate.Case
-	by     map[moderate.Subject]uint64 // cases by the subjects that they bar
-	listed policy.Lists                // of the settings
-	looked bool                        // followLists has done its work for them
-	last   uint64                      // number of the last entry of the journal
-	moved  chan struct{}               // closes when a case has come further
-	wake   chan struct{}
+	mu      sync.Mutex // guards the fields below; not held across I/O
+	cases   map[uint64]*moderate.Case
+	by      map[moderate.Subject]uint64       // cases by the subjects that they bar
+	allowed map[nostr.PubKey]moderate.Allowed // by decisions
+	listed  policy.Lists                      // of the settings
+	looked  bool                              // followLists has done its work for them
+	last    uint64                            // number of the last entry of the journal
+	moved   chan struct{}                     // closes when a case has come further
+	wake    chan struct{}
 }
 
 // Open reads the decisions in a store.
 func Open(c Config) (*Moderator, error) {
-	m := &Moderator{cfg: c, cases: map[uint64]*moderate.Case{}, by: map[moderate.Subject]uint64{}, listed: c.Lists,
+	m := &Moderator{cfg: c, cases: map[uint64]*moderate.Case{}, by: map[moderate.Subject]uint64{}, allowed: map[nostr.PubKey]moderate.Allowed{}, listed: c.Lists,
 		moved: make(chan struct{}), wake: make(chan struct{}, 1)}
 	v := c.Store.View()
 	defer v.Close()
@@ -75,6 +77,9 @@ func Open(c Config) (*Moderator, error) {
 		}
 		return true, err
 	})
+	if err == nil {
+		err = m.readAllowed(v)
+	}
 	if err == nil {
 		err = v.EachRow(journalPrefix, "", func(_ string, row []byte) (bool, error) {
 			x, err := moderate.Decode[moderate.Entry](row)
@@ -104,11 +109,11 @@ func (m *Moderator) put(x *moderate.Case) {
 	}
 }
 
-// Lists returns the lists of the settings with what decisions bar beside them.
+// Lists returns the lists of the settings with what decisions bar and allow beside them.
 func (m *Moderator) Lists() policy.Lists {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.listed.With(moderate.Lists(slices.Collect(maps.Keys(m.barred()))))
+	return m.withAllowed(m.listed.With(moderate.Lists(slices.Collect(maps.Keys(m.barred())))))
 }
 
 // barred returns the subjects that decisions bar, and their cases; not those of lists of the settings. The caller holds mu.

@@ -1,0 +1,83 @@
+package moderator_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/moderator"
+	"github.com/graspd/graspd/internal/policy"
+)
+
+// TestTheAllowListTakesSomebodyIn: whom a decision allows may publish beside those of the settings, also after a restart, until another
+// decision takes them out; a ban of theirs is lifted.
+func TestTheAllowListTakesSomebodyIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.lists.AllowPubKeys = policy.PubKeys{key("alice"): {}}
+		w.start(true)
+		w.must(announcement("alice", "d"))
+		if v := w.publish(announcement("bob", "one")); v.OK() {
+			t.Error("a stranger's is taken")
+		}
+		if err := w.mod.Allow(t.Context(), key("bob"), "a test", "a friend"); err != nil {
+			t.Fatal(err)
+		}
+		bobs := announcement("bob", "two")
+		w.must(bobs)
+		w.start(true)
+		w.must(announcement("bob", "three"))
+		list := w.mod.Allowed()
+		if len(list) != 2 || !slices.ContainsFunc(list, func(x moderate.Allowed) bool {
+			return x.PubKey == key("bob") && x.By == "a test" && x.Why == "a friend"
+		}) {
+			t.Errorf("%+v", list)
+		}
+		w.settled(w.bar(moderate.Of(key("bob"))).N)
+		w.here("banned", false, bobs)
+		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); err != nil {
+			t.Fatal(err)
+		}
+		w.until("what is allowed again is back", func() bool { return w.has(bobs) })
+		if was, err := w.mod.Disallow(t.Context(), key("bob"), "a test", "no friend"); !was || err != nil {
+			t.Errorf("%v %v", was, err)
+		}
+		if was, err := w.mod.Disallow(t.Context(), key("bob"), "a test", ""); was || err != nil {
+			t.Errorf("%v %v", was, err)
+		}
+		if _, err := w.mod.Disallow(t.Context(), key("alice"), "a test", ""); !errors.Is(err, moderator.ErrAllowed) {
+			t.Error(err)
+		}
+		if v := w.publish(announcement("bob", "four")); v.OK() {
+			t.Error("whom nobody allows any more is taken")
+		}
+		w.start(true)
+		if v := w.publish(announcement("bob", "four")); v.OK() {
+			t.Error("whom nobody allows any more is taken after a restart")
+		}
+		if did := w.journal(); !slices.Equal(did, []string{moderate.Admitted, moderate.Deleted, moderate.Restored, moderate.Excluded}) {
+			t.Errorf("%q", did)
+		}
+	})
+}
+
+// TestWithoutAnAllowListEverybodyIsAllowed: no decision makes a list of one, which would shut out all others.
+func TestWithoutAnAllowListEverybodyIsAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start(true)
+		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); !errors.Is(err, moderator.ErrNoAllowList) {
+			t.Error(err)
+		}
+		w.settled(w.bar(moderate.Of(key("bob"))).N)
+		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); err != nil {
+			t.Error(err)
+		}
+		w.must(announcement("alice", "d"), announcement("bob", "d"))
+		if list := w.mod.Allowed(); len(list) != 0 {
+			t.Errorf("%+v", list)
+		}
+	})
+}
