@@ -1,5 +1,5 @@
-// Package changed is what was changed of what the relay says of itself over its public address (NIP-86), beside the settings. A change
-// holds until the setting that it stands before says something else than it said then: whoever spoke last is heard.
+// Package changed has the changes, over the public address (NIP-86), of what the relay says of itself. A change goes before its setting until
+// the settings say something else than they did at the time of the change: whoever spoke last is heard.
 package changed
 
 import (
@@ -11,32 +11,32 @@ import (
 	"github.com/graspd/graspd/internal/nip11"
 )
 
-// The settings that can be changed, by their flags.
+// The settings that can be changed, by the names of their flags.
 const (
 	Name        = "name"
 	Description = "description"
 	Icon        = "icon"
 )
 
-// Bounds of what they are changed to, in bytes. That of Icon is that of nip11.CheckURL.
+// Bounds of the values, in bytes. nip11.CheckURL bounds Icon.
 const (
 	MaxName        = 200
 	MaxDescription = 5000
 )
 
-// Row is the prefix of the rows in which changes are kept; the name of the setting follows.
+// Row is the prefix of the names of the rows that keep changes; the name of the setting follows.
 const Row = "changed/"
 
-// Change is one setting that was changed.
+// Change is the change of one setting.
 type Change struct {
 	Setting string `json:"setting"` // Name, Description or Icon
 	Value   string `json:"value"`
-	Instead string `json:"instead"` // what the settings said when it was changed
+	Instead string `json:"instead"` // what the settings said at the time of the change
 	By      string `json:"by"`      // npub
 	At      int64  `json:"at"`      // unix time
 }
 
-// Fit says what is wrong with a value for a setting; nil where nothing is. An empty value takes a change back.
+// Fit fails with what is wrong with a value for a setting, and for any setting but the three. An empty value, which takes a change back, fits.
 func Fit(setting, value string) error {
 	switch setting {
 	case Name:
@@ -56,7 +56,7 @@ func Fit(setting, value string) error {
 	return nil
 }
 
-// Of is where a document has the value of a setting; nil of others than the above.
+// Of returns where a document has the value of a setting; nil for any setting but the three.
 func Of(d *nip11.Document, setting string) *string {
 	switch setting {
 	case Name:
@@ -69,8 +69,8 @@ func Of(d *nip11.Document, setting string) *string {
 	return nil
 }
 
-// Over is what the settings say with the changes that hold beside it, which of them do, and which are over as the settings say
-// something else by now.
+// Over returns the document of the settings with the changes that hold. It also returns the changes that hold, and those that are over
+// because the settings say something else by now.
 func Over(d nip11.Document, all []Change) (out nip11.Document, hold, over []Change) {
 	out = d
 	for _, c := range all {
@@ -86,7 +86,7 @@ func Over(d nip11.Document, all []Change) (out nip11.Document, hold, over []Chan
 	return out, hold, over
 }
 
-// With is all with one more, which takes the place of one of the same setting. One that changes nothing takes that away alone.
+// With returns all with c in place of the change of the same setting. A c that changes nothing only takes that one out.
 func With(all []Change, c Change) []Change {
 	var out []Change
 	for _, x := range all {
@@ -100,7 +100,7 @@ func With(all []Change, c Change) []Change {
 	return append(out, c)
 }
 
-// Encode is the value of the row of a change.
+// Encode returns the row of a change.
 func Encode(c Change) []byte {
 	b, err := json.Marshal(c)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package conffile reads and writes configuration files in TOML: keys without tables, each with one value or a list of texts, and the
-// line on which it stands. What a key means, and whether a value will do, is for others to say.
+// Package conffile reads and writes configuration files in TOML: keys without tables, each with one value or a list of texts. It knows the
+// line of each key, but neither what a key means nor whether a value will do.
 package conffile
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Kind is what sort of value a key has.
+// Kind is the sort of a value.
 type Kind uint8
 
 // The kinds.
@@ -23,12 +23,12 @@ const (
 	List               // a list of texts in quotes
 )
 
-// Entry is one key with what it is set to.
+// Entry is one key with its value.
 type Entry struct {
 	Line   int // from 1 on
 	Key    string
 	Kind   Kind
-	Values []string // one, but for a List; a Number is written in decimal digits
+	Values []string // one, except for a List; a Number in decimal digits
 }
 
 // Problem is something that is wrong with a file.
@@ -37,8 +37,8 @@ type Problem struct {
 	Text string
 }
 
-// Parse reads a file. Entries that are in order are returned whatever is wrong with others; what is no TOML at all gives one Problem
-// and no Entry.
+// Parse reads a file. It returns the entries that are in order, and a problem for each other one. A text that is no TOML yields one problem
+// and no entry.
 func Parse(text []byte) (entries []Entry, problems []Problem) {
 	if err := toml.Unmarshal(text, new(map[string]any)); err != nil {
 		return nil, []Problem{syntax(err)}
@@ -67,7 +67,7 @@ func syntax(err error) Problem {
 	return out
 }
 
-// entry reads one expression, which is in order as TOML.
+// entry reads one expression of valid TOML. line is its line also where it fails.
 func entry(p *unstable.Parser, node *unstable.Node) (e Entry, line int, err error) {
 	var path []string
 	for it := node.Key(); it.Next(); {
@@ -107,7 +107,7 @@ func entry(p *unstable.Parser, node *unstable.Node) (e Entry, line int, err erro
 	return e, line, nil
 }
 
-// Write writes an entry as Parse reads it, without a line break at its end.
+// Write returns the line of an entry for Parse, without a line break at its end.
 func (e Entry) Write() string {
 	values := make([]string, len(e.Values))
 	for i, v := range e.Values {

@@ -1,6 +1,6 @@
-// Package contain keeps a fault of this program to what it was found in. What serves one client or one relay runs under Faults: a
-// panic there ends that one, is logged and counted, and everybody else goes on. The store and its writer are not run
-// under it: nothing is to be served or acknowledged after a fault in what keeps the events.
+// Package contain keeps a fault of this program to the work in which it happens. Work for one client or one relay runs under Faults: a panic
+// there ends that work alone, and is logged and counted. The store and its writer do not run under it: the relay must neither serve nor
+// acknowledge anything after a fault in what keeps the events.
 package contain
 
 import (
@@ -15,29 +15,29 @@ import (
 	"time"
 )
 
-// Faults are the panics that were contained. It may be used by many goroutines. A nil one contains them as well, silently.
+// Faults contains panics, and counts and logs them. Many goroutines may use it. A nil Faults contains panics too, but silently.
 type Faults struct {
 	logger *slog.Logger
 	now    func() time.Time
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	count  uint64
 	last   Fault
-	places map[string]bool // those whose stack was logged; as many as there are in the source
+	places map[string]bool // places whose stack was logged; the source has only so many
 }
 
 // Fault is one panic.
 type Fault struct {
-	In    string // what it ended
+	In    string // the work that it ended
 	Place string // the function and line that panicked
-	Value string // what it panicked with; of anything but a runtime error its type alone, as it may hold what strangers sent
+	Value string // the text of a runtime error; of any other value only the type, as the value may hold what strangers sent
 	Time  time.Time
 }
 
-// Error makes the end of what was at fault.
+// Error makes a Fault the error with which the work ends.
 func (f *Fault) Error() string { return "internal error: " + f.Value }
 
-// New returns Faults that are logged. A nil now is time.Now.
+// New returns Faults that log to logger. A nil logger is silent, and a nil now is time.Now.
 func New(logger *slog.Logger, now func() time.Time) *Faults {
 	if now == nil {
 		now = time.Now
@@ -45,12 +45,12 @@ func New(logger *slog.Logger, now func() time.Time) *Faults {
 	return &Faults{logger: cmp.Or(logger, slog.New(slog.DiscardHandler)), now: now, places: map[string]bool{}}
 }
 
-// Run returns the error of work; where work panics, a *Fault. in says what work serves.
+// Run runs work and returns its error; a *Fault where work panics. in says whom or what work serves.
 func (f *Faults) Run(in string, work func() error) (err error) {
 	defer func() {
 		switch v := recover(); v {
 		case nil:
-		case http.ErrAbortHandler: // a handler's way to say that its client has gone
+		case http.ErrAbortHandler: // a handler says by this that its client has gone
 			panic(v)
 		default:
 			err = f.note(in, v)
@@ -59,12 +59,12 @@ func (f *Faults) Run(in string, work func() error) (err error) {
 	return work()
 }
 
-// Do is Run for what has no error, and reports whether it came to its end.
+// Do runs work that returns no error as Run does, and reports whether work came to its end.
 func (f *Faults) Do(in string, work func()) bool {
 	return f.Run(in, func() error { work(); return nil }) == nil
 }
 
-// note is called by the goroutine that panicked, while its stack is there.
+// note counts and logs a panic. The goroutine that panicked calls it while its stack is still there.
 func (f *Faults) note(in string, value any) *Fault {
 	fault := &Fault{In: in, Place: site(), Value: text(value)}
 	if f == nil {
@@ -84,7 +84,7 @@ func (f *Faults) note(in string, value any) *Fault {
 	return fault
 }
 
-// Seen returns how many there were, and the last one.
+// Seen returns how many faults there were, and the last one.
 func (f *Faults) Seen() (count uint64, last Fault) {
 	if f == nil {
 		return 0, Fault{}
@@ -94,7 +94,7 @@ func (f *Faults) Seen() (count uint64, last Fault) {
 	return f.count, f.last
 }
 
-// text names a panic without what strangers may have put into it.
+// text describes the value of a panic, without anything that strangers may have put into it.
 func text(value any) string {
 	if err, ok := value.(runtime.Error); ok {
 		return err.Error()
@@ -102,7 +102,7 @@ func text(value any) string {
 	return fmt.Sprintf("panic of type %T", value)
 }
 
-// site finds the function below the innermost panic.
+// site returns the function and the line of the innermost panic.
 func site() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])

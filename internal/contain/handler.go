@@ -2,7 +2,8 @@ package contain
 
 import "net/http"
 
-// Handler serves requests with h. A fault in one ends its connection; net/http would do the same and say nothing of it.
+// Handler returns a handler that serves requests with h. A fault in a request ends the connection. net/http would end it too, but neither
+// log nor count the fault.
 func (f *Faults) Handler(in string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !f.Do(in, func() { h.ServeHTTP(w, r) }) {

@@ -9,12 +9,12 @@ import (
 	"github.com/graspd/graspd/internal/bucket"
 )
 
-// How often one line is written. Lines are alike if they say the same of the same relay; messages are constants.
+// How often one line is written. Lines are alike if they have the same message and the same relay; messages are constants.
 const (
-	burst     = 20              // alike, at once
-	refill    = 3 * time.Minute // for one more of them
-	mostAlike = 1000            // with one message, at once and in an hour, whatever the relay
-	mostKinds = 10_000          // that are told apart; beyond them relays are not
+	burst     = 20              // lines that are alike, at once
+	refill    = 3 * time.Minute // until one more of them may be written
+	mostAlike = 1000            // lines with one message, at once and in an hour, whatever the relay
+	mostKinds = 10_000          // kinds of lines that are told apart; beyond these, relays are not told apart
 )
 
 var (
@@ -25,8 +25,8 @@ var (
 // relayKey is the attribute that tells relays apart.
 const relayKey = "relay"
 
-// bounded leaves lines out that come too often. The next line like them says how many in left_out. What is
-// below slog.LevelInfo is always written: who asks for it wants it all.
+// bounded leaves out lines that come too often. The next line like them says in left_out how many. It always writes lines below
+// slog.LevelInfo: whoever asks for these wants all.
 type bounded struct {
 	slog.Handler
 	bounds *bounds
@@ -69,29 +69,29 @@ func (b *bounded) Handle(ctx context.Context, r slog.Record) error {
 	return b.Handler.Handle(ctx, r)
 }
 
-// bounds counts lines.
+// bounds counts lines, and decides which are written.
 type bounds struct {
 	now func() time.Time
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	alike  map[kind]*lines
-	texts  map[string]*lines // by message; as many as there are in the source
-	pruned time.Time         // when alike was last looked through
+	texts  map[string]*lines // by message; the source has only so many
+	pruned time.Time         // when one last removed unused entries of alike
 }
 
 type kind struct{ message, relay string }
 
-// lines are those that may still be written.
+// lines counts the lines of a kind that may still be written.
 type lines struct {
 	bucket.Bucket
-	left int // left out since the last one that was written
+	left int // lines left out since the last one that was written
 }
 
 func newBounds(now func() time.Time) *bounds {
 	return &bounds{now: now, alike: map[kind]*lines{}, texts: map[string]*lines{}}
 }
 
-// pass says whether a line is written, and then how many like it were not.
+// pass reports whether a line is to be written, and how many like it were left out before.
 func (b *bounds) pass(message, relay string) (ok bool, left int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,7 +116,7 @@ func (b *bounds) pass(message, relay string) (ok bool, left int) {
 	return true, left
 }
 
-// one returns the lines that are alike. The caller holds mu.
+// one returns the counter of a kind of lines. The caller holds mu.
 func (b *bounds) one(k kind, now time.Time) *lines {
 	if x := b.alike[k]; x != nil {
 		return x

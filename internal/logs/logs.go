@@ -18,11 +18,11 @@ const (
 type Config struct {
 	Level    slog.Level
 	Format   string           // Text or JSON; "" is Text
-	Terminal bool             // people look at it: short times, no names of what is plain
-	Now      func() time.Time // nil = time.Now; for the bounds, not for what is written
+	Terminal bool             // people watch: times are short, and time, level and message have no names
+	Now      func() time.Time // the clock of the bounds, not of the lines; nil is time.Now
 }
 
-// rounded cuts long times to what people take in.
+// rounded rounds times of a second and more to tenths.
 func rounded(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration && a.Value.Duration() >= time.Second {
 		a.Value = slog.DurationValue(a.Value.Duration().Round(time.Second / 10))
@@ -30,7 +30,7 @@ func rounded(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// inSeconds writes lengths of time as machines take them: a number, with fractions.
+// inSeconds writes lengths of time for machines: as a number of seconds, with fractions.
 func inSeconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.Float64Value(a.Value.Duration().Seconds())

@@ -16,7 +16,7 @@ type plain struct {
 }
 
 type plainOut struct {
-	mu   sync.Mutex // guards the rest
+	mu   sync.Mutex // guards the fields below
 	w    io.Writer
 	line bytes.Buffer
 }
@@ -26,7 +26,7 @@ func newPlain(w io.Writer, level slog.Level) *plain {
 	return &plain{out: out, attrs: slog.NewTextHandler(&out.line, &slog.HandlerOptions{Level: level, ReplaceAttr: withoutHead})}
 }
 
-// withoutHead leaves out what the beginning of the line tells, and which part of graspd it is.
+// withoutHead leaves out the attributes that stand at the beginning of the line, and the component.
 func withoutHead(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey || a.Key == "component") {
 		return slog.Attr{}

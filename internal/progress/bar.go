@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// eighths are the parts of a column.
+// eighths has the blocks for 0 to 7 eighths of a column.
 var eighths = [...]string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
 // Bar draws how much of all is done, in that many columns. It is full only when all is done, and empty when nothing is.
@@ -26,7 +26,7 @@ func Bar(columns int, done, all int64) string {
 	return b + strings.Repeat("░", columns-(full+7)/8)
 }
 
-// Left estimates how long the rest takes after some time; false while that cannot be told.
+// Left estimates how long the rest takes after the time that it took so far; false while it cannot tell.
 func Left(took time.Duration, done, all int64) (time.Duration, bool) {
 	if took < 2*time.Second || done <= 0 || all < done {
 		return 0, false

@@ -9,17 +9,17 @@ import (
 // between is the time between two drawings.
 const between = 100 * time.Millisecond
 
-// Meter shows one piece of work in one line. A nil Meter shows nothing.
+// Meter shows one piece of work in one line. A nil Meter shows nothing. Any goroutine may use it.
 type Meter struct {
 	screen     *Screen
 	what, unit string
 	now        func() time.Time
 
-	mu          sync.Mutex // guards the rest
+	mu          sync.Mutex // guards the fields below
 	begun, next time.Time
 }
 
-// NewMeter returns a meter for what is done to things of a sort; nil without a screen.
+// NewMeter returns a meter for a piece of work called what, on things of which unit is the plural; nil without a screen.
 func NewMeter(s *Screen, what, unit string, now func() time.Time) *Meter {
 	if s == nil {
 		return nil
@@ -27,7 +27,7 @@ func NewMeter(s *Screen, what, unit string, now func() time.Time) *Meter {
 	return &Meter{screen: s, what: what, unit: unit, now: now}
 }
 
-// Show tells that so much of all is done, in any measure, with so many things. It draws a few times a second only.
+// Show shows that done of all, in any measure, and so many things are through. It draws at most once in the time between.
 func (m *Meter) Show(done, all, things int64) {
 	if m == nil {
 		return
@@ -56,7 +56,7 @@ func (m *Meter) line(took time.Duration, done, all, things int64) string {
 	return line
 }
 
-// End takes the line away.
+// End takes the line off the screen.
 func (m *Meter) End() {
 	if m != nil {
 		m.screen.Clear()

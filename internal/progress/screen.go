@@ -1,5 +1,5 @@
-// Package progress shows on a terminal how far a long piece of work has come: lines that are drawn again in place,
-// below whatever else is written.
+// Package progress shows on a terminal how far a long piece of work has come. It draws lines again in place, below whatever else is
+// written. Read Screen, then Meter.
 package progress
 
 import (
@@ -11,21 +11,21 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Screen is a terminal whose last lines are drawn again while others scroll above them. A nil Screen shows nothing.
+// Screen is a terminal whose last lines are drawn again while others scroll above them. Draw and Clear of a nil Screen do nothing. Any goroutine
+// may use it.
 type Screen struct {
 	width func() int
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	w     io.Writer
 	block []string // the lines at the bottom, as drawn
 	open  []byte   // what was written since the last end of a line
 }
 
-// NewScreen returns a screen on w, which has that many columns.
+// NewScreen returns a screen on w. width returns the number of its columns at the moment.
 func NewScreen(w io.Writer, width func() int) *Screen { return &Screen{w: w, width: width} }
 
-// Draw puts these lines in the place of those at the bottom. They are cut at the width, as a line that wraps could
-// not be drawn again.
+// Draw replaces the lines at the bottom. It cuts lines at the width, as nothing could draw a line again that wraps.
 func (s *Screen) Draw(lines ...string) {
 	if s == nil {
 		return
@@ -42,7 +42,7 @@ func (s *Screen) Draw(lines ...string) {
 	s.put(&b)
 }
 
-// Write writes lines above those at the bottom. What has no end of line yet waits for it.
+// Write writes lines above those at the bottom. It keeps a line without an end until the end comes.
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 // Clear takes the lines at the bottom away.
 func (s *Screen) Clear() { s.Draw() }
 
-// wipe goes back to the first of the drawn lines and empties what is below. The caller holds mu.
+// wipe writes what moves the cursor to the first of the drawn lines and empties the screen from there. The caller holds mu.
 func (s *Screen) wipe(b *bytes.Buffer) {
 	if len(s.block) == 0 {
 		return

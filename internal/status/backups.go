@@ -7,25 +7,25 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Backups is how the backups stand that a relay makes by itself. In JSON times are RFC 3339 in UTC.
+// Backups is the state of the backups that a relay makes by itself. In JSON times are RFC 3339 in UTC.
 type Backups struct {
 	Dir          Text    `json:"dir"`
 	Every        Seconds `json:"every_seconds"`
 	Keep         int     `json:"keep"`
-	Kept         int     `json:"kept"`  // complete ones that are there
-	Bytes        Bytes   `json:"bytes"` // of these
-	Last         Moment  `json:"last"`  // when the newest of these was begun; null where there is none
-	Next         Moment  `json:"next"`  // when the next one is begun
+	Kept         int     `json:"kept"`  // complete backups in Dir
+	Bytes        Bytes   `json:"bytes"` // of the complete backups
+	Last         Moment  `json:"last"`  // when the newest complete one began; null where there is none
+	Next         Moment  `json:"next"`  // when the next one begins
 	Running      bool    `json:"running"`
 	Done         Bytes   `json:"done_bytes"` // of the one under way
-	Size         Bytes   `json:"size_bytes"` // what that will have; 0 while it is not known
+	Size         Bytes   `json:"size_bytes"` // size of the one under way; 0 while it is not known
 	Failures     int     `json:"failures"`   // in a row
 	FailingSince Moment  `json:"failing_since"`
-	Cause        Text    `json:"cause"` // of the last one
-	Cut          Text    `json:"cut"`   // a file that has the name of a complete backup and is none
+	Cause        Text    `json:"cause"` // of the last failure
+	Cut          Text    `json:"cut"`   // a file with the name of a complete backup that is none
 }
 
-// Line tells of them in one line.
+// Line sums the backups up in one line.
 func (b *Backups) Line(now time.Time) string {
 	text := fmt.Sprintf("backups: %d in %s, %s", b.Kept, words.Printable(string(b.Dir)), b.Bytes)
 	if !b.Last.IsZero() {
@@ -42,7 +42,7 @@ func (b *Backups) Line(now time.Time) string {
 	return text + "; the next one " + Until(b.Next.Sub(now))
 }
 
-// Problem says what the operator has to look after; "" where all is well.
+// Problem says what the operator should look after; "" where all is well.
 func (b *Backups) Problem(now time.Time) string {
 	newest := "there is no whole one"
 	if !b.Last.IsZero() {

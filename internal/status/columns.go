@@ -1,16 +1,16 @@
 package status
 
-// Column is one figure of a relay in the tables for people, on the operator's page and of the status command. One of Of, Count
-// and Ratio tells it.
+// Column is one figure of a relay in the tables for people, on the operator's page and of the status command. It has one of Of, Count and
+// Ratio.
 type Column struct {
 	Title, Hint string
-	Bad         bool                        // more than 0 is worth a look
-	Of          func(r *Relay) (n, all int) // so many of all
+	Bad         bool                        // a figure above 0 is worth a look
+	Of          func(r *Relay) (n, all int) // n of all
 	Count       func(r *Relay) uint64       // how many
-	Ratio       func(r *Relay) *float64     // 0 to 1; nil = not known
+	Ratio       func(r *Relay) *float64     // 0 to 1; nil is not known
 }
 
-// Columns are those that both tables have, in their order. Words tells what they mean at length.
+// Columns returns the columns that both tables have, in their order. Words explains them.
 func Columns() []Column {
 	return []Column{
 		{Title: "Repositories", Hint: "complete here, of those that graspd wants from the relay", Of: func(r *Relay) (int, int) { return r.Confirmed.Repositories, r.Want.Repositories }},
@@ -22,7 +22,7 @@ func Columns() []Column {
 	}
 }
 
-// Text is the figure of a relay as people see it, its numbers written by number.
+// Text writes the figure of a relay for people. It writes whole numbers with number.
 func (c Column) Text(r *Relay, number func(uint64) string) string {
 	switch {
 	case c.Of != nil:

@@ -6,17 +6,17 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Git is how this relay stands as a host of repositories. In JSON times are RFC 3339 in UTC.
+// Git is the state of this relay as a host of repositories. In JSON times are RFC 3339 in UTC.
 type Git struct {
-	Repositories int         `json:"repositories"` // that have data
-	Bytes        Bytes       `json:"bytes"`        // about what these take on the disk
+	Repositories int         `json:"repositories"` // with data
+	Bytes        Bytes       `json:"bytes"`        // about how much of the disk the repositories take
 	Pushes       int64       `json:"pushes_under_way"`
 	Fetches      int64       `json:"fetches_under_way"`
-	Uploads      int         `json:"uploads"` // commits that were pushed for events which are still to come
+	Uploads      int         `json:"uploads"` // commits that were pushed for events that are still to come
 	UploadBytes  Bytes       `json:"upload_bytes"`
-	Waiting      int64       `json:"waiting_events"` // all of them
-	Waits        []Wait      `json:"waits"`          // the first of these
-	Refused      []Refusal   `json:"refused_pushes"` // the last ones, and those that failed, the newest first
+	Waiting      int64       `json:"waiting_events"` // events that wait for git data, all
+	Waits        []Wait      `json:"waits"`          // the first of the events that wait
+	Refused      []Refusal   `json:"refused_pushes"` // the last pushes that were refused or failed, the newest first
 	Processes    []Processes `json:"processes"`
 	Sync         *GitSync    `json:"sync,omitempty"` // nil where nothing is fetched
 }
@@ -30,24 +30,24 @@ type Wait struct {
 	Until      Moment     `json:"until"`
 }
 
-// Refusal is a push of which something was refused, or that failed. Whose it was is not kept.
+// Refusal is a push that failed, or of which something was refused. It does not say whose push it was.
 type Refusal struct {
 	At         Moment `json:"at"`
 	Repository Text   `json:"repository"`
 	Reason     Text   `json:"reason"`
 }
 
-// Processes are those of git for one kind of work.
+// Processes has figures of the git processes for one kind of work.
 type Processes struct {
 	Kind    string `json:"kind"`
 	Running int    `json:"running"`
 	Queued  int    `json:"queued"`
 	Refused uint64 `json:"refused"` // since the start, as too many waited
 	Ended   uint64 `json:"ended"`
-	Failed  uint64 `json:"failed"` // of these
+	Failed  uint64 `json:"failed"` // of those that have ended
 }
 
-// Bytes is a size.
+// Bytes is a size in bytes.
 type Bytes int64
 
 func (b Bytes) String() string {

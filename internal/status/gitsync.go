@@ -1,43 +1,43 @@
 package status
 
-// GitSync is how the search for git data stands that is lacked here (GRASP-02).
+// GitSync is the state of the search for missing git data (GRASP-02).
 type GitSync struct {
-	Lacking  int       `json:"lacking"`          // repositories that lack something which events name
+	Lacking  int       `json:"lacking"`          // repositories that lack git data which events name
 	Fetching int       `json:"fetches"`          // from other servers, under way
 	Brought  uint64    `json:"completed_events"` // events whose git data came from other servers, since the start
-	Bytes    Bytes     `json:"bytes"`            // that came
+	Bytes    Bytes     `json:"bytes"`            // that came from other servers
 	Failed   uint64    `json:"failed_fetches"`
-	Resting  int       `json:"servers_resting"` // that are left alone for a while, as they fail or ask for it
-	Looked   int64     `json:"looked_at"`       // repositories of the look at all of them that is under way, or the last
-	ToLook   int64     `json:"to_look_at"`      // in that
-	Worst    []GitLack `json:"repositories"`    // the first of those that lack something
+	Resting  int       `json:"servers_resting"` // servers that the relay leaves alone for a while, as they fail or ask for it
+	Looked   int64     `json:"looked_at"`       // repositories that the look at all of them has looked at, the one under way or the last
+	ToLook   int64     `json:"to_look_at"`      // repositories that it has to look at
+	Worst    []GitLack `json:"repositories"`    // the first of the repositories that lack something
 }
 
-// GitLack is how one repository stands with other git servers.
+// GitLack says what one repository lacks, and how other git servers have answered.
 type GitLack struct {
 	Address Text        `json:"address"`
-	Lacks   []GitNeed   `json:"lacks"`   // empty where it is complete
-	Servers []GitServer `json:"servers"` // that were asked or are to be
+	Lacks   []GitNeed   `json:"lacks"`   // empty where the repository is complete
+	Servers []GitServer `json:"servers"` // servers that the relay has asked or will ask
 }
 
-// GitNeed is what one event names that is not here.
+// GitNeed is git data that one event names and that is not here.
 type GitNeed struct {
 	Event   string `json:"event"`
 	Objects int    `json:"objects"`
-	Tip     bool   `json:"tip"`   // of a pull request
+	Tip     bool   `json:"tip"`   // it is the tip of a pull request
 	Waits   bool   `json:"waits"` // the event is not served for that reason
 }
 
-// GitServer is how one server answered.
+// GitServer says how one server answered.
 type GitServer struct {
 	URL      Text   `json:"url"`
 	Fetching bool   `json:"fetching"`
-	Asked    Moment `json:"asked"` // last; null for never
+	Asked    Moment `json:"asked"` // when it was asked last; null for never
 	Error    Text   `json:"error"`
-	Text     Text   `json:"says"` // how what it advertises differs from what is served here; "" for not at all
+	Text     Text   `json:"says"` // how the refs that it advertises differ from those that are served here; "" for not at all
 }
 
-// State is how the server stands, in words.
+// State describes the state of the server in words.
 func (s GitServer) State() string {
 	switch {
 	case s.Fetching:

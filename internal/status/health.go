@@ -10,7 +10,7 @@ const (
 	Dead     Health = "dead"     // failing without a break for a day
 )
 
-// number is the state as a figure: 1 is healthy.
+// number returns the state as a figure: 1 is healthy, 2 degraded, 3 dead.
 func (h Health) number() float64 {
 	switch h {
 	case Degraded:

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Moment is a time, to the second in JSON; null where there is none, or none that RFC 3339 can tell.
+// Moment is a time, to the second in JSON; null where there is none, or one that RFC 3339 cannot write.
 type Moment struct{ time.Time }
 
-// Unix is the moment of that unix time.
+// Unix returns the Moment of a unix time.
 func Unix(seconds int64) Moment { return Moment{time.Unix(seconds, 0)} }
 
 // MarshalJSON implements json.Marshaler.
@@ -38,7 +38,7 @@ func (s *Seconds) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Text is a text that may be a stranger's; null in JSON when it is empty.
+// Text is a text that a stranger may have written; null in JSON when it is empty.
 type Text string
 
 // MarshalJSON implements json.Marshaler.

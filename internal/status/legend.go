@@ -1,18 +1,18 @@
 package status
 
-// Word is one that stands on the operator's page or in what the status command prints, with what it means and where programs find
-// the same figure: its path in status.json (or repositories.json, where it begins with "repositories.") and its metric.
+// Word is a word on the operator's page or in the output of the status command, with its meaning. JSON and Metric name the same figure for
+// programs: its path in status.json (or in repositories.json, where the path begins with "repositories."), and its metric.
 type Word struct {
 	Name, Meaning string
-	JSON, Metric  string // "" = there is none
+	JSON, Metric  string // "" is none
 }
 
-// Words are all of them, in the order in which they are met.
+// Words returns all words, in the order in which people meet them.
 func Words() []Word {
 	return append(append(ofAll(), States()...), append(ofRelays(), append(ofRepositories(), ofGit()...)...)...)
 }
 
-// ofAll are the words for the whole relay.
+// ofAll returns the words for the whole relay.
 func ofAll() []Word {
 	return []Word{
 		{"events stored", "all events in the store of this relay", "store.events", "graspd_store_events"},
@@ -34,7 +34,7 @@ func ofAll() []Word {
 	}
 }
 
-// ofRelays are the words for one relay, besides its states.
+// ofRelays returns the words for one relay, besides its states.
 func ofRelays() []Word {
 	return []Word{
 		{"last connected", "when graspd last reached the relay", "sync.relays.last_alive", ""},
@@ -73,7 +73,7 @@ func ofRelays() []Word {
 	}
 }
 
-// ofRepositories are the words for one repository.
+// ofRepositories returns the words for one repository.
 func ofRepositories() []Word {
 	return []Word{
 		{"incomplete", "graspd does not know yet that everything which its relays have of the repository is here", "repositories.complete", ""},
@@ -85,7 +85,7 @@ func ofRepositories() []Word {
 	}
 }
 
-// ofGit are the words for the git data of all repositories.
+// ofGit returns the words for the git data of all repositories.
 func ofGit() []Word {
 	return []Word{
 		{"repositories with data", "repositories to which somebody pushed, or for which graspd fetched git data", "git.repositories", "graspd_git_repositories"},
@@ -105,7 +105,7 @@ func ofGit() []Word {
 	}
 }
 
-// Tally is how many relays of these hold a slot, are connected and are dead, as everybody tells it.
+// Tally counts how many of the relays hold a slot, are connected and are dead, the same for every page and command.
 func Tally(relays []Relay) (tracked, connected, dead int) {
 	for i := range relays {
 		if relays[i].Connected {

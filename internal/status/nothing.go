@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// Nothing is what an operator is told while no repository is kept here: what came instead since the start, and what can be done.
+// Nothing has what an operator is told while no repository is kept here: what came instead since the start, and what can be done.
 type Nothing struct {
 	Relay         string     `json:"relay"`         // this relay's URL, as announcements list it
-	Web           string     `json:"web"`           // where it answers to HTTP, without a slash at the end; "" where no repositories are hosted
+	Web           string     `json:"web"`           // this relay's URL for HTTP, without a slash at the end; "" where it hosts no repositories
 	Announcements uint64     `json:"announcements"` // that do not list this relay
 	From          int        `json:"from"`          // relays that brought them
-	Names         []NameSeen `json:"names"`         // that these list, the most frequent first
+	Names         []NameSeen `json:"names"`         // services that these announcements list, the most frequent first
 }
 
-// NameSeen is a host[:port] that announcements list, and by how many of them about: bounded counting may count a name too often.
+// NameSeen is a host[:port] that announcements list, and about how many list it: bounded counting may count a name too often.
 type NameSeen struct {
 	Name          string `json:"name"`
 	Announcements uint64 `json:"announcements"`
 }
 
-// Amiss reports whether it looks like a mistake: repositories are announced, and none for here.
+// Amiss reports whether this looks like a mistake: announcements come, and none lists this relay.
 func (n Nothing) Amiss() bool { return n.Announcements > 0 }
 
 // Seen says in one sentence what came.
@@ -34,7 +34,7 @@ func (n Nothing) Seen() string {
 	return fmt.Sprintf("%s came from %s since the start, and %s", many(n.Announcements, "announcement"), many(uint64(n.From), "relay"), n.none())
 }
 
-// Listed says what these announcements list instead; "" where that is nothing.
+// Listed says which other services the announcements list; "" where they list none.
 func (n Nothing) Listed() string {
 	var names []string
 	for _, x := range n.Names {
@@ -46,7 +46,7 @@ func (n Nothing) Listed() string {
 	return "they list " + strings.Join(names, ", ")
 }
 
-// Remedies are what can be done, a sentence each.
+// Remedies returns what the operator can do, a sentence each.
 func (n Nothing) Remedies() []string {
 	publish := "publish an announcement (kind 30617) with " + n.Relay + " in its relays tag"
 	if n.Web != "" {
@@ -60,7 +60,7 @@ func (n Nothing) Remedies() []string {
 	return out
 }
 
-// Lines are all of that, for a terminal.
+// Lines returns all of Nothing as lines for a terminal.
 func (n Nothing) Lines() []string {
 	out := []string{"No repository is kept here yet: " + n.Seen() + "."}
 	if listed := n.Listed(); listed != "" {
@@ -80,7 +80,7 @@ func many(n uint64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// none says what these announcements lack.
+// none says what the announcements lack.
 func (n Nothing) none() string {
 	text := "none of them lists this relay (" + n.Relay + ")"
 	if n.Announcements == 1 {

@@ -1,7 +1,6 @@
-// Package status says how this relay stands with another one: the one Relay that the plan fills in is what the metrics, the
-// operator's page, status.json and the status command tell. Here every figure is declared, with its name in the document and
-// its metric, and in columns.go what people see of it. Git says how it stands as a host of repositories. Read Counters and Figures
-// to add one.
+// Package status has the state of this relay as values: with other relays, as a host of repositories, and of its backups. The plan fills in
+// one Relay for each other relay, and the metrics, the operator's page, status.json and the status command show it. This package declares
+// every figure of it, with its name in the document and its metric; columns.go has what people see. Read Counters and Figures to add one.
 package status
 
 import (
@@ -10,37 +9,36 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 )
 
-// Relay is how this relay stands with another one. In JSON times are RFC 3339 in UTC, ratios 0 to 1, and what is not known is
-// null.
+// Relay is the state of this relay with another one. In JSON times are RFC 3339 in UTC, ratios are 0 to 1, and what is not known is null.
 type Relay struct {
 	URL          grasp.RelayURL `json:"url"`
 	Bootstrap    bool           `json:"bootstrap"`
-	Mailbox      int            `json:"mailbox_people,omitempty"` // whose mailbox it is (GRASP-03)
-	Index        bool           `json:"index,omitempty"`          // the operator named it for lists of relays
+	Mailbox      int            `json:"mailbox_people,omitempty"` // people whose mailbox it is (GRASP-03)
+	Index        bool           `json:"index,omitempty"`          // the operator has named it as an index
 	Phase        string         `json:"phase"`                    // idle, waiting, dialing, syncing or live
 	Health       Health         `json:"health"`
 	Want         Count          `json:"want"`
 	Confirmed    Count          `json:"confirmed"`
-	InFlight     int            `json:"in_flight"` // items whose stored events are being asked
+	InFlight     int            `json:"in_flight"` // items whose stored events are being asked for
 	LiveREQs     int            `json:"live_subscriptions"`
 	SweptRoots   int            `json:"swept_roots"`
-	Turn         Seconds        `json:"turn_seconds"`         // how long it takes until each of these has been asked again; 0 = there are none
-	Refused      int            `json:"refused_repositories"` // the relay refuses to be asked for them
+	Turn         Seconds        `json:"turn_seconds"`         // how long until each swept root has been asked for again; 0 without any
+	Refused      int            `json:"refused_repositories"` // repositories that the relay refuses to be asked for
 	Negentropy   string         `json:"negentropy"`           // unknown, works, truncates or refused
 	Failures     int            `json:"failures"`             // in a row
-	Cause        Text           `json:"cause"`                // of the last of these, a stranger's text perhaps
-	FailingSince Moment         `json:"failing_since"`        // the first of these failures; zero when there are none
-	NextAttempt  Moment         `json:"next_attempt"`         // zero when connected
-	LastAlive    Moment         `json:"last_alive"`           // zero when never connected
+	Cause        Text           `json:"cause"`                // of the last failure; a stranger may have written it
+	FailingSince Moment         `json:"failing_since"`        // the first failure in a row; zero without any
+	NextAttempt  Moment         `json:"next_attempt"`         // zero while connected
+	LastAlive    Moment         `json:"last_alive"`           // when it last gave a sign of life; zero where it never connected
 	Counters
 	Uptime   *float64 `json:"uptime"`   // the share of the time watched
-	Coverage *float64 `json:"coverage"` // how much of what is here the relay has, over its repositories
+	Coverage *float64 `json:"coverage"` // the share of the events here that the relay has, over its repositories
 
-	OnlyMailbox  bool          `json:"-"` // it is wanted for nothing but mailboxes
+	OnlyMailbox  bool          `json:"-"` // it is wanted only as a mailbox
 	Connected    bool          `json:"-"`
 	ConnectedFor time.Duration `json:"-"`
-	Ourself      bool          `json:"-"` // the relay proved to be this one
-	Behind       time.Duration `json:"-"` // for how long something wanted has not been confirmed; 0 = all is
+	Ourself      bool          `json:"-"` // it proved to be this relay itself
+	Behind       time.Duration `json:"-"` // for how long something that is wanted has not been confirmed; 0 when all is
 	Lacks        *Lacks        `json:"-"`
 }
 
@@ -56,17 +54,17 @@ const (
 // Counters are totals since the relay got its slot.
 type Counters struct {
 	Sources     `json:"events"`
-	Gaps        uint64 `json:"gaps"`        // events that its live subscription should have brought and did not
-	Undelivered uint64 `json:"undelivered"` // events that it showed in a reconciliation and never sent
+	Gaps        uint64 `json:"gaps"`        // events that a live subscription should have brought and did not
+	Undelivered uint64 `json:"undelivered"` // events that the relay showed in a reconciliation and never sent
 
 	Attempts     uint64 `json:"-"`
 	DialFailures uint64 `json:"-"`
 
-	// Of NIP-77.
-	Rounds      uint64 `json:"-"` // messages of the relay that were answered or ended a reconciliation
-	NegSent     uint64 `json:"-"` // bytes of messages, in hex as they travel
+	// Counters of NIP-77.
+	Rounds      uint64 `json:"-"` // messages of the relay that this one answered, or that ended a reconciliation
+	NegSent     uint64 `json:"-"` // bytes of messages, as hex, the way they travel
 	NegReceived uint64 `json:"-"`
-	Equal       uint64 `json:"-"` // events that proved to be on both sides, and did not travel
+	Equal       uint64 `json:"-"` // events that proved to be on both sides and did not travel
 }
 
 // Sources counts the events that a relay brought first, by how they came.
@@ -76,7 +74,7 @@ type Sources struct {
 	Daily   uint64 `json:"daily"`
 }
 
-// Events is the sum.
+// Events returns the sum.
 func (s Sources) Events() uint64 { return s.Live + s.Catchup + s.Daily }
 
 // Count is a number of repositories and of root events.
@@ -85,24 +83,24 @@ type Count struct {
 	Roots        int `json:"roots"`
 }
 
-// Items is the sum.
+// Items returns the sum.
 func (c Count) Items() int { return c.Repositories + c.Roots }
 
-// Lacks is what a relay lacks of what is here: events, and repositories of which it lacks any.
+// Lacks says how many of the events here a relay lacks, and of how many repositories it lacks any.
 type Lacks struct {
 	Events       uint64
 	Repositories int
 }
 
-// Figure is one metric of a relay. Read tells its values, each with those of the labels; none while it is not known.
+// Figure is one metric of a relay. Read calls tell with each value and the values of its labels; not at all while the figure is not known.
 type Figure struct {
 	Name, Help string
-	Counter    bool // else it goes up and down
+	Counter    bool // it only grows; else it is a gauge
 	Labels     []string
 	Read       func(r *Relay, tell func(v float64, labels ...string))
 }
 
-// Figures are the metrics of one relay. Strangers name as many repositories as they like, so none is by repository.
+// Figures returns the metrics of one relay. None is by repository, as strangers name as many repositories as they like.
 func Figures() []Figure {
 	type told = func(v float64, labels ...string)
 	return []Figure{

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Percent is a ratio of 0 to 1 as people see it, everywhere the same: no more than there is, so that 100% is all of it.
+// Percent writes a ratio of 0 to 1 for people, everywhere the same. It rounds down, so that 100% is all.
 func Percent(r float64) string { return fmt.Sprintf("%.1f%%", float64(int(r*1000+1e-9))/10) }
 
-// Until says how long it is until something happens, everywhere the same.
+// Until writes how long it is until something happens, everywhere the same.
 func Until(d time.Duration) string {
 	if d < time.Second {
 		return "now"
@@ -17,7 +17,7 @@ func Until(d time.Duration) string {
 	return "in " + Duration(d)
 }
 
-// Duration is a length of time, in the two units that tell most of it.
+// Duration writes a length of time, in the two largest units that it has.
 func Duration(d time.Duration) string {
 	d = max(0, d)
 	switch {
@@ -31,7 +31,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d d %d h", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// State is in one word how the relay stands, by which the page and the status command sort and search: dead, or the phase.
+// State returns the state of the relay in one word, dead or its phase. The page and the status command sort and search by it.
 func (r *Relay) State() string {
 	if r.Health == Dead {
 		return string(Dead)
@@ -39,7 +39,7 @@ func (r *Relay) State() string {
 	return r.Phase
 }
 
-// Why says for what the relay is known here: who names it, and whose mailbox it is.
+// Why says why the relay is followed: who names it, and for how many people it is a mailbox.
 func (r *Relay) Why() string {
 	var why []string
 	if r.Bootstrap {
@@ -63,7 +63,7 @@ func (r *Relay) Why() string {
 	return strings.Join(why, ", ")
 }
 
-// States are all of these with their meaning, what needs looking after first.
+// States returns all values of State with their meaning, those first that need a look.
 func States() []Word {
 	return []Word{
 		{Name: "dead", Meaning: "a relay that has failed without a break for a day; graspd tries it once a day", JSON: "sync.relays.health", Metric: "ngit_sync_relay_status"},

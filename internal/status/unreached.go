@@ -9,13 +9,13 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// reachTime is how long a relay may stay unreached from when something was first wanted of it. What is told then is told of no relay
-// that merely is being dialed.
+// reachTime is how long a relay may stay unreached after something was first wanted of it. It is longer than a dial takes, so that Unreached
+// does not speak of relays that are only being dialed.
 const reachTime = 2 * time.Minute
 
-// Unreached says that no relay was reached since start, though some have been wanted for long enough; "" where that is not so. Relays
-// that are dead do not count, unless they are bootstrap relays, as strangers name whatever they like; nor does one that proved to be
-// this one, as that was reached.
+// Unreached says that no relay was reached since start, though some have been wanted for long enough; "" where that is not so. Dead relays do
+// not count unless they are bootstrap relays, as strangers name whatever they like. A relay that proved to be this one does not count
+// either, as it was reached.
 func Unreached(relays []Relay, start time.Time) string {
 	var long []Relay
 	for _, r := range relays {
@@ -38,8 +38,8 @@ func Unreached(relays []Relay, start time.Time) string {
 		who, start.UTC().Format(time.RFC3339), shown.URL, cmp.Or(words.Printable(string(shown.Cause)), "no answer yet"))
 }
 
-// Failing says since when a relay fails and what its last failure was, of which a stranger may have chosen the words; "" when it
-// does not fail.
+// Failing says since when a relay fails, and the cause of its last failure, whose words a stranger may have chosen; "" when it does not
+// fail.
 func (r *Relay) Failing() string {
 	if r.Failures == 0 {
 		return ""

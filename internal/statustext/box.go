@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// sides is how many characters of a line the frame of a box takes, and leastBox how many are left for words at least.
+// sides is how many characters of a line the frame of a box takes. leastBox is how many are left for words at least.
 const (
 	sides    = 4
 	leastBox = 20
@@ -48,7 +48,7 @@ func Wrap(line string, width int) []string {
 	return wrapped(line, max(leastBox, width))
 }
 
-// wrapped breaks a line between words. What follows is indented by two more than the line.
+// wrapped breaks a line between words into lines of at most width characters. Later lines are indented by two more than the first.
 func wrapped(line string, width int) []string {
 	if utf8.RuneCountInString(line) <= width {
 		return []string{line}

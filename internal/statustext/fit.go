@@ -2,19 +2,19 @@ package statustext
 
 import "slices"
 
-// between is how many spaces are between two columns of a table, leastName how short the first may become, and leastCell how short others
-// may where there is no room for names either.
+// between is how many spaces stand between two columns of a table. leastName is how narrow a column may become at first, and leastCell how
+// narrow where that does not make enough room.
 const (
 	between   = 2
 	leastName = 12
 	leastCell = 8
 )
 
-// leftFirst are the columns of the table of relays that are left out where there is no room, in this order.
+// leftFirst names the columns of the table of relays that fit leaves out where there is no room, in this order.
 var leftFirst = []string{"UPTIME", "EVENTS", "COVERAGE", "WHY", "GAPS", "ROOTS", "NEXT ATTEMPT"}
 
-// fit makes a table, whose first row are titles, so narrow that a line has at most width characters, and says which columns were left out
-// for that. What is still too wide then is cut in the first column. 0 is any width.
+// fit makes the table of relays narrower, so that a line has at most width characters; a width of 0 allows any number. It leaves out columns
+// of leftFirst, whose titles it returns, and then shortens the first column, but to no less than leastName. The first row has the titles.
 func fit(rows table, width int) (narrow table, left []string) {
 	if width <= 0 {
 		return rows, nil
@@ -46,7 +46,7 @@ func fit(rows table, width int) (narrow table, left []string) {
 	return narrow, left
 }
 
-// shortened leaves out the middle of a text that has more characters than fit.
+// shortened leaves out the middle of a text that has more than most characters.
 func shortened(s string, most int) string {
 	r := []rune(s)
 	if len(r) <= most {

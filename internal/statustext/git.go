@@ -10,7 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// printGit prints how the hosting of repositories stands. No line of a table has more than width characters; 0 is any width.
+// printGit prints the state of hosting, in lines of at most width characters; a width of 0 allows any number.
 func printGit(w io.Writer, g status.Git, now time.Time, width int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "git: %d repositories with data, %s; %d pushes and %d fetches under way; %d events that wait, %d uploads that wait\n",
@@ -49,20 +49,20 @@ func printGit(w io.Writer, g status.Git, now time.Time, width int) error {
 	return err
 }
 
-// titled prints an empty line and the table, where it has a row besides its titles.
+// titled prints an empty line and the table, if the table has a row besides its titles.
 func titled(b *strings.Builder, t table, width int, shrink ...int) {
 	if len(t) > 1 {
 		b.WriteByte('\n')
-		_ = t.print(b, width, shrink...) // a strings.Builder takes everything
+		_ = t.print(b, width, shrink...) // a strings.Builder does not fail
 	}
 }
 
-// gitTable is the table of what repositories lack, with the titles of its first two columns.
+// gitTable makes an empty table of what repositories lack, with the titles of its first two columns.
 func gitTable(name, lacks string) table {
 	return table{{name, lacks, "GIT SERVER", "WHAT IT ANSWERED"}}
 }
 
-// of is the table with the rows of one repository: one for each server.
+// of returns the table with the rows of one repository added: one for each server.
 func (t table) of(name string, x status.GitLack) table {
 	what := "-"
 	if n := len(x.Lacks); n > 0 {

@@ -41,7 +41,7 @@ func WriteRepositories(w io.Writer, r admin.Repositories, width int) error {
 
 func of(n, all int) string { return fmt.Sprintf("%d/%d", n, all) }
 
-// known is a figure, or a dash where nobody knows it.
+// known writes a figure, or a dash where it is not known.
 func known(n *uint64) string {
 	if n == nil {
 		return "-"

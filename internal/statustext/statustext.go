@@ -87,7 +87,7 @@ func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	return err
 }
 
-// printCauses says why relays fail that do, a line each.
+// printCauses prints why each relay fails that does.
 func printCauses(b *strings.Builder, relays []status.Relay) {
 	end := ""
 	for _, r := range relays {
@@ -103,7 +103,7 @@ func printCauses(b *strings.Builder, relays []status.Relay) {
 	b.WriteString(end)
 }
 
-// row is the line of one relay: of repositories and roots how many are complete and wanted, events by how they came.
+// row returns the cells of one relay.
 func row(r status.Relay, now time.Time) []string {
 	name := string(r.URL)
 	if r.Bootstrap {

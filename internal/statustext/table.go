@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// table is rows of cells, the first of them titles, for people to read on a terminal.
+// table has rows of cells for people to read on a terminal. The first row has the titles.
 type table [][]string
 
 // Table prints rows, the first of which has the titles. It makes the columns named by shrink narrower, as far as they go, so that no line
@@ -24,8 +24,7 @@ func Fits(rows [][]string, width int) bool {
 	return width <= 0 || total <= width
 }
 
-// print prints the rows so that no line has more than width characters while the columns named by shrink have some to give; 0 is any width.
-// Columns of figures end at the same place, others begin there.
+// print prints the rows as Table does. Figures stand at the right of their column, texts at the left.
 func (t table) print(w io.Writer, width int, shrink ...int) error {
 	widths := t.widths()
 	total := -between
@@ -56,8 +55,8 @@ func (t table) print(w io.Writer, width int, shrink ...int) error {
 	return err
 }
 
-// narrow takes at most so many characters off the columns named by shrink, always of the widest and none that has only the least, and says
-// how many.
+// narrow takes up to most characters off the columns named by shrink, always off the widest, and leaves each at least the least. It returns
+// how many it took.
 func narrow(widths, shrink []int, most, least int) int {
 	for taken := range max(0, most) {
 		widest := -1
@@ -74,7 +73,7 @@ func narrow(widths, shrink []int, most, least int) int {
 	return max(0, most)
 }
 
-// widths are how many characters each column needs.
+// widths returns how many characters each column needs.
 func (t table) widths() []int {
 	widths := make([]int, len(t[0]))
 	for _, row := range t {
@@ -85,7 +84,7 @@ func (t table) widths() []int {
 	return widths
 }
 
-// figures reports whether a column has numbers alone, or none where one is not known.
+// figures reports whether a column has only numbers, apart from dashes.
 func (t table) figures(i int) bool {
 	some := false
 	for _, row := range t[1:] {

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Handed is a socket that the service manager listens on, so that connections wait in the kernel while no process of the service runs.
+// Handed is a socket that the service manager has opened, so that connections wait in the kernel while no process of the service runs.
 type Handed struct {
 	net.Listener
 	Name string // FileDescriptorName= of the socket unit
 }
 
-// The first of the file descriptors that are handed over, and how many there may be.
+// The first file descriptor that the service manager hands over, and how many there may be.
 const (
 	firstHanded = 3
 	mostHanded  = 16
 )
 
-// Listeners returns the sockets that the service manager hands over (sd_listen_fds(3)), and takes what tells of them out of the
-// environment, so that no process which this one starts takes them for its own. There are none where another process is meant.
+// Listeners returns the sockets that the service manager hands over (sd_listen_fds(3)); none where they are for another process. It takes
+// their variables out of the environment, so that no process which this one starts takes the sockets for its own. The caller closes them.
 func Listeners() (handed []Handed, err error) {
 	pid, count, names := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS"), os.Getenv("LISTEN_FDNAMES")
 	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"} {
@@ -43,7 +43,7 @@ func Listeners() (handed []Handed, err error) {
 		}
 		f := os.NewFile(uintptr(firstHanded+i), h.Name)
 		h.Listener, err = net.FileListener(f)
-		if err = errors.Join(err, f.Close()); err != nil { // the listener has a copy, which no other process gets
+		if err = errors.Join(err, f.Close()); err != nil { // the listener has a copy of the descriptor, which no child process gets
 			for _, x := range handed {
 				err = errors.Join(err, x.Close())
 			}

@@ -1,5 +1,5 @@
-// Package systemd tells the service manager that started this process how it fares (sd_notify(3)), and takes the sockets that it hands
-// over (sd_listen_fds(3)). Read Tell and Listeners.
+// Package systemd tells the service manager that started this process the state of the process (sd_notify(3)), and takes the sockets that the
+// manager hands over (sd_listen_fds(3)). Read Tell and Listeners.
 package systemd
 
 import (
@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is told: that clients are served, and that this process is about to end.
+// The states for Tell: this process serves clients, and it is about to end.
 const (
 	Ready    = "READY=1"
 	Stopping = "STOPPING=1"
 )
 
-// Reloading says that settings are read anew, and Ready follows when that is done.
+// Reloading returns the state for Tell that says that this process reads its settings anew. Ready has to follow it.
 func Reloading() (string, error) {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -27,8 +27,8 @@ func Reloading() (string, error) {
 	return fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", now.Nano()/1000), nil
 }
 
-// Socket returns where to tell, from NOTIFY_SOCKET, and takes that out of the environment, so that no process which this one starts
-// tells anything. It is "" where no service manager wants to know.
+// Socket returns the socket for Tell from NOTIFY_SOCKET; "" where no service manager wants to know. It takes the variable out of the
+// environment, so that no process which this one starts tells anything.
 func Socket() (string, error) {
 	return os.Getenv("NOTIFY_SOCKET"), os.Unsetenv("NOTIFY_SOCKET")
 }
