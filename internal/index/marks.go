@@ -12,9 +12,12 @@ import (
 // Mark is a Pair and where it was found.
 type Mark struct {
 	Pair
-	Shown bool // queries show it: it is stored and has not expired
-	Value int  // the place, in the only list of tag values, of one that it has; -1 where the index that was read does not tell
+	Shown bool  // queries show it: it is stored and has not expired
+	Value int16 // the place, in the only list of tag values, of one that it has; NoValue where the index that was read does not tell
 }
+
+// NoValue is the place of a value that is not known.
+const NoValue int16 = -1
 
 // Marks is store.View.Marks on this state.
 func (r Reader) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error] {
@@ -28,7 +31,7 @@ func (r Reader) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error
 				return true, err
 			}
 			n++
-			m := Mark{Pair: Pair{at.time(), at.id()}, Shown: !at.flagged && !at.row.Expired(r.Now), Value: int(at.value)}
+			m := Mark{Pair: Pair{at.time(), at.id()}, Shown: !at.flagged && !at.row.Expired(r.Now), Value: at.value}
 			return yield(m, nil) && n < q.limit, nil
 		})
 	})
@@ -49,10 +52,10 @@ func (q *query) markValues() {
 	}
 }
 
-// valueOf is the place of the value that an index range is of; -1 where that is not known.
+// valueOf is the place of the value that an index range is of; NoValue where that is not known.
 func (q *query) valueOf(prefix []byte) int16 {
 	if i, ok := q.values[string(prefix)]; ok {
 		return i
 	}
-	return -1
+	return NoValue
 }

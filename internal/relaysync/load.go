@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// load reads the local set of a filter, and which value of the filter each item belongs to: -1 where it is not served, as a
+// load reads the local set of a filter, and which value of the filter each item belongs to: coverage.NoValue where it is not served, as a
 // remembered refusal is part of the set, too. It gives no set where the store fails or there are more than e.Most items.
 func (p *peer) load(ctx context.Context, e step.LoadSet) step.Loaded {
 	out := step.Loaded{Sub: e.Sub}
@@ -30,8 +30,8 @@ func (p *peer) load(ctx context.Context, e step.LoadSet) step.Loaded {
 			switch {
 			case m.Shown && len(e.Filter.Tags) == 0:
 				value = 0
-			case m.Shown:
-				value = int16(m.Value)
+			case m.Shown && m.Value != store.NoValue:
+				value = m.Value
 			}
 			items, values = append(items, negentropy.Item{Time: uint64(m.Time), ID: m.ID}), append(values, value)
 		}

@@ -128,7 +128,7 @@ func (b *Batch) Commit() (layout.Seq, error) {
 	if err := b.memory.forgetDue(); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
-	if err := b.marks.writeMarks(); err != nil {
+	if err := b.marks.write(); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
 	if err := b.w.Set(layout.MetaKey(layout.MetaCounters), b.counters.Append(nil), nil); err != nil {

@@ -75,8 +75,8 @@ func (ms *marks) marksOf(author nostr.PubKey) (layout.MarkCount, error) {
 	return ms.reader().MarkCount(author)
 }
 
-// writeMarks writes the counts that have changed: at the commit, so that a batch of many deletions of one author writes one.
-func (ms *marks) writeMarks() error {
+// write writes the counts that have changed: at the commit, so that a batch of many deletions of one author writes one.
+func (ms *marks) write() error {
 	for author, m := range ms.marked {
 		err := error(nil)
 		if m == (layout.MarkCount{}) {

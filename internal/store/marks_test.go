@@ -85,7 +85,7 @@ func TestMarks(t *testing.T) {
 	}
 	for _, f := range []nostr.Filter{{Kinds: []nostr.Kind{1621}}, {Tags: []nostr.TagFilter{list, {Name: 'd', Values: []string{"12"}}}}} {
 		for m, err := range v.Marks(t.Context(), f) {
-			if err != nil || m.Value != -1 {
+			if err != nil || m.Value != store.NoValue {
 				t.Fatalf("%s: value %d, %v", f.AppendJSON(nil), m.Value, err)
 			}
 		}

@@ -91,7 +91,7 @@ func (f *Refill) Wait(w layout.Waiting) error {
 		return err
 	}
 	f.b.counters.Head = max(f.b.counters.Head, w.Seq)
-	return f.b.waits.insertWaiting(w.Event, w.Seq, w.Wait)
+	return f.b.waits.insert(w.Event, w.Seq, w.Wait)
 }
 
 // Remember writes a record as it was, even over another record, unless the event is stored or waits.

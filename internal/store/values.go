@@ -26,6 +26,9 @@ type (
 	State     = index.State     // State says whether an event is known.
 )
 
+// NoValue is the place of a value in a Mark that is not known.
+const NoValue = index.NoValue
+
 // The states of an id, as index has them.
 const (
 	Unknown    = index.Unknown

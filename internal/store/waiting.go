@@ -33,7 +33,7 @@ func (b *Batch) Wait(e *nostr.Event, w layout.Wait) (policy.Outcome, error) {
 		out, err = b.judgeBy(e, index.IsWaiting, index.IsOutwaited)
 	}
 	if err == nil && out == policy.Accept {
-		out, err = policy.Wait, b.waits.insertWaiting(e, b.next(), w)
+		out, err = policy.Wait, b.waits.insert(e, b.next(), w)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("keep %s waiting: %w", e.ID, err)
@@ -41,7 +41,8 @@ func (b *Batch) Wait(e *nostr.Event, w layout.Wait) (policy.Outcome, error) {
 	return out, nil
 }
 
-func (ws *waits) insertWaiting(e *nostr.Event, seq layout.Seq, w layout.Wait) error {
+// insert has an event wait, as entry seq.
+func (ws *waits) insert(e *nostr.Event, seq layout.Seq, w layout.Wait) error {
 	if err := ws.memory.dropRecord(e.ID); err != nil {
 		return err
 	}
