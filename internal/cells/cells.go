@@ -1,6 +1,6 @@
-// Package cells is a page that changes as values: cells and the rows of tables, each with the id of its element. Diff tells what
-// turns one state of a page into the next, so that whoever shows it touches only what has changed. Its functions are pure. Read
-// Page, then Diff.
+// Package cells describes a page that changes as values: cells and rows of tables, each with the id of its HTML element. Diff finds
+// how to turn one state of a page into the next, so that a browser touches only what has changed. The functions are pure. Read Page,
+// then Diff.
 package cells
 
 import (
@@ -9,40 +9,40 @@ import (
 	"strings"
 )
 
-// Page is all that may change of a page. The ids of cells, tables and rows are different from each other.
+// Page is everything on a page that may change. No two cells, tables or rows have the same id.
 type Page struct {
 	Cells  []Cell
 	Tables []Table
 }
 
-// Cell is an element and what is in it, as HTML.
+// Cell is the id of an element and the HTML in it.
 type Cell struct{ ID, HTML string }
 
-// Column is one of a table: its heading, which stands before each cell where there is no room for a table, and the class of its
-// cells. The cell of the first column is the heading of its row.
+// Column describes a column of a table: its heading, which stands before each cell where there is no room for a table, and the class
+// of its cells. The cell in the first column is the heading of its row.
 type Column struct {
-	Title string // "" = shown to nobody
-	Hint  string // what it means
+	Title string // "" = nobody sees the heading
+	Hint  string // what the column means
 	Class string
 }
 
-// Table is rows in their order. It is shown while there are any, and Empty instead of it else.
+// Table has rows in their order. The page shows Empty instead of a table without rows.
 type Table struct {
 	ID      string
-	Caption string // for those who do not see what it belongs to
+	Caption string // for those who do not see to what the table belongs
 	Class   string
 	Columns []Column
 	Rows    []Row
 	Empty   string // HTML
 }
 
-// Row is one line of a table: the id of its element, and the HTML of each cell.
+// Row is one row of a table: the id of its element, and the HTML in each cell.
 type Row struct {
 	ID    string
 	Cells []string
 }
 
-// Cell returns what is in the cell of that id, "" where there is none.
+// Cell returns the HTML in the cell of that id, "" where there is no such cell.
 func (p *Page) Cell(id string) string {
 	for _, c := range p.Cells {
 		if c.ID == id {
@@ -52,7 +52,7 @@ func (p *Page) Cell(id string) string {
 	return ""
 }
 
-// Table returns the table of that id, nil where there is none.
+// Table returns the table of that id, nil where there is no such table.
 func (p *Page) Table(id string) *Table {
 	for i := range p.Tables {
 		if p.Tables[i].ID == id {
@@ -62,7 +62,7 @@ func (p *Page) Table(id string) *Table {
 	return nil
 }
 
-// Version is a name for this state of the page: two states have the same only where nothing differs.
+// Version returns a name for this state of the page: two states have the same name only where nothing differs.
 func (p *Page) Version() string {
 	h := sha256.New()
 	put := func(texts ...string) {
@@ -87,7 +87,7 @@ func (p *Page) Version() string {
 // escape writes text into an attribute or an element.
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
 
-// HTML is the table as an element, with what is shown while it is empty. Both are there, one of them hidden.
+// HTML returns the elements of the table and of Empty. One of the two is hidden.
 func (t *Table) HTML() string {
 	var b strings.Builder
 	hidden := func(yes bool) string {
@@ -113,7 +113,7 @@ func (t *Table) HTML() string {
 	return b.String()
 }
 
-// Row is one row as an element.
+// Row returns the element of a row.
 func (t *Table) Row(r Row) string {
 	var b strings.Builder
 	b.WriteString(`<tr id="` + escape.Replace(r.ID) + `">`)

@@ -2,23 +2,23 @@ package cells
 
 import "slices"
 
-// Patch is what turns one state of a page into another. In JSON what has not changed is not there.
+// Patch says how to turn one state of a page into another. Its JSON leaves out whatever has not changed.
 type Patch struct {
-	Cells  map[string]string         `json:"cells,omitempty"`  // by id, what is in them now
-	Rows   map[string]map[int]string `json:"rows,omitempty"`   // of rows that stay, by id, the cells that changed by their place
+	Cells  map[string]string         `json:"cells,omitempty"`  // by id, the HTML now in cells that changed
+	Rows   map[string]map[int]string `json:"rows,omitempty"`   // by id of rows that stay, and by column, the HTML now in cells that changed
 	Tables map[string]Order          `json:"tables,omitempty"` // by id, tables whose rows came, went or changed their places
 }
 
-// Order is which rows a table has now.
+// Order says which rows a table has now.
 type Order struct {
-	IDs []string          `json:"order"`         // all of them, in their order; empty: there is none
-	New map[string]string `json:"new,omitempty"` // as elements, those that were not there
+	IDs []string          `json:"order"`         // ids of all rows, in their order; empty for no rows
+	New map[string]string `json:"new,omitempty"` // by id, the elements of rows that were not there
 }
 
-// Empty reports whether there is nothing to do.
+// Empty reports whether p changes nothing.
 func (p Patch) Empty() bool { return len(p.Cells) == 0 && len(p.Rows) == 0 && len(p.Tables) == 0 }
 
-// Diff is what turns old into now, two states of the same page. A row that both have keeps its element.
+// Diff returns the Patch that turns old into now, two states of the same page. A row in both keeps its element.
 func Diff(old, now *Page) Patch {
 	var p Patch
 	before := make(map[string]string, len(old.Cells))
@@ -68,7 +68,7 @@ func diffTable(p *Patch, old, now *Table) {
 	}
 }
 
-// put sets an entry of a map that may not be there yet.
+// put sets an entry of a map, and makes the map if it is nil.
 func put[V any](m *map[string]V, key string, v V) {
 	if *m == nil {
 		*m = map[string]V{}

@@ -1,5 +1,5 @@
-// Package elsewhere counts announcements that do not list this relay, and what they list instead, so that an operator of a relay
-// that carries nothing learns why. All that it counts is strangers' words, so all of it is bounded. Read Tally.Saw.
+// Package elsewhere counts announcements that do not list this relay, and the relays that they list instead, so that an operator
+// whose relay carries nothing learns why. Strangers write all that it counts, so all of it is bounded. Read Tally.Saw.
 package elsewhere
 
 import (
@@ -13,23 +13,23 @@ import (
 
 // Bounds of a Tally.
 const (
-	mostNames  = 64   // that are counted; a new one takes the place and the count of the least frequent, so that a frequent one is never missed
-	mostOfOne  = 10   // names that one announcement gives
-	mostLooked = 100  // values of one announcement that are looked at
-	mostRelays = 1000 // that are told apart
+	mostNames  = 64   // names that a Tally counts; a new one takes the place and the count of the least frequent, so it never misses a frequent one
+	mostOfOne  = 10   // names counted of one announcement
+	mostLooked = 100  // values of one announcement that namesOf reads
+	mostRelays = 1000 // relays that bring announcements; a Tally counts no more
 )
 
-// told is how many names are told.
+// told is how many names Told returns.
 const told = 3
 
-// Tally is what was seen. Its zero value is empty; it belongs to one goroutine.
+// Tally counts the announcements and the names that Saw was given. The zero Tally is empty. One goroutine at a time may use a Tally.
 type Tally struct {
 	announcements uint64
 	from          map[string]struct{}
 	names         map[string]uint64
 }
 
-// Saw counts an announcement that does not list this relay; from is the relay that brought it, "" a client.
+// Saw counts an announcement that does not list this relay. from is the relay that brought it, or "" for a client.
 func (t *Tally) Saw(a *nip34.Announcement, from string) {
 	if t.names == nil {
 		t.from, t.names = make(map[string]struct{}), make(map[string]uint64)
@@ -43,7 +43,7 @@ func (t *Tally) Saw(a *nip34.Announcement, from string) {
 	}
 }
 
-// count is SpaceSaving: of n names in all, one that stands for more than n/64 of them is always among those that are kept.
+// count counts a name by the algorithm SpaceSaving: of n counts in all, a name with more than n/64 is always among those kept.
 func (t *Tally) count(name string) {
 	if _, known := t.names[name]; !known && len(t.names) == mostNames {
 		least := ""
@@ -58,7 +58,7 @@ func (t *Tally) count(name string) {
 	t.names[name]++
 }
 
-// namesOf are the names of the relays that an announcement lists, each once.
+// namesOf returns the names of the relays that an announcement lists, each once.
 func namesOf(a *nip34.Announcement) (names []string) {
 	for _, raw := range a.Relays[:min(len(a.Relays), mostLooked)] {
 		u, err := grasp.NormalizeRelay(raw)
@@ -75,7 +75,7 @@ func namesOf(a *nip34.Announcement) (names []string) {
 	return names
 }
 
-// Told is what an operator is told of it, the three most frequent names; of this relay it says nothing yet.
+// Told returns what to tell the operator: the counts, and the three most frequent names. The caller fills in what concerns this relay.
 func (t *Tally) Told() status.Nothing {
 	n := status.Nothing{Announcements: t.announcements, From: len(t.from), Names: []status.NameSeen{}}
 	for name, count := range t.names {

@@ -1,4 +1,4 @@
-// Package fifo is a first-in first-out queue whose memory follows its length.
+// Package fifo has a first-in first-out queue whose memory follows its length.
 package fifo
 
 import (
@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Queue holds elements in the order in which they came. The zero value is empty.
+// Queue holds elements in the order in which they came. The zero Queue is empty.
 type Queue[T any] struct {
 	items []T
 	head  int
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (q *Queue[T]) Len() int { return len(q.items) - q.head }
 
-// All gives the elements, the oldest first.
+// All yields the elements, the oldest first.
 func (q *Queue[T]) All() iter.Seq[T] { return slices.Values(q.items[q.head:]) }
 
 // Push adds v behind all others.
 func (q *Queue[T]) Push(v T) { q.items = append(q.items, v) }
 
-// PushFront puts v before all others. It is for the rare return of something
-// that was popped, and may copy the queue.
+// PushFront puts v before all others. It may copy the queue, so it is for the
+// rare return of an element that was popped.
 func (q *Queue[T]) PushFront(v T) {
 	if q.head == 0 {
 		q.items = append([]T{v}, q.items...)
@@ -32,7 +32,7 @@ func (q *Queue[T]) PushFront(v T) {
 	q.items[q.head] = v
 }
 
-// Peek is the oldest element, or the zero value of an empty queue.
+// Peek returns the oldest element, or the zero value for an empty queue.
 func (q *Queue[T]) Peek() (v T) {
 	if q.Len() > 0 {
 		v = q.items[q.head]
@@ -40,7 +40,7 @@ func (q *Queue[T]) Peek() (v T) {
 	return v
 }
 
-// Pop removes the oldest element and gives it, or the zero value of an empty queue.
+// Pop removes the oldest element and returns it, or the zero value for an empty queue.
 func (q *Queue[T]) Pop() (v T) {
 	if q.Len() == 0 {
 		return v

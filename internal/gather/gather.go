@@ -1,29 +1,30 @@
-// Package gather decides for how long what changes is gathered before it is handed out, as a value that is told the time.
+// Package gather decides how long changes are gathered before they are handed out. Its Window is a value; callers tell it the time.
 package gather
 
 import "time"
 
-// Window decides when changes of what is wanted are handed out. They are gathered in a window that starts with the first
-// and does not restart. It ends early when a relay has answered all that it was asked: the next step of a catch-up waits
+// Window decides when changes of the Wants are handed out. The first change opens a window, and further changes do not
+// restart it. The window ends early when a relay has answered all that it was asked: the next step of a catch-up waits
 // for nothing but these changes. In the long run no more windows end early than would end by themselves. A change after a
-// rest waits only for what comes with it, as one person's push does, so that a new repository is asked for elsewhere at once.
+// rest waits only a short while, for what comes along with it in one person's push: so graspd soon asks other relays
+// for a new repository.
 type Window struct {
 	window time.Duration
 	open   bool
 	ends   time.Duration // of the open window
-	rested time.Duration // from when on nothing was handed out for as long as a window lasts
-	credit time.Duration // each early end costs the length of a window
-	at     time.Duration // up to where credit is reckoned
+	rested time.Duration // from this time on nothing was handed out for as long as a window lasts
+	credit time.Duration // grows with time; each early end costs the length of a window
+	at     time.Duration // the time up to which credit is reckoned
 }
 
 // mostEarly is how many windows in a row may end early.
 const mostEarly = 6
 
-// New returns one whose windows last d.
+// New returns a Window whose windows last d.
 func New(d time.Duration) *Window { return &Window{window: d, credit: mostEarly * d} }
 
-// afterRest is which part of a window what begins after a rest lasts. As the rest is as long as a window, changes are handed
-// out no more often by it.
+// afterRest is by how much shorter a window is after a rest. As the rest is as long as a window, this hands changes out no
+// more often.
 const afterRest = 10
 
 // Changed notes a change at the time now.
@@ -38,7 +39,7 @@ func (g *Window) Changed(now time.Duration) {
 	g.open, g.ends = true, now+lasts
 }
 
-// Answered notes that a relay has answered all that it was asked. It reports whether the open window ends with that.
+// Answered notes that a relay has answered all that it was asked. It reports whether that ends the open window.
 func (g *Window) Answered(now time.Duration) bool {
 	g.credit = min(g.credit+now-g.at, mostEarly*g.window)
 	g.at = now
@@ -52,8 +53,8 @@ func (g *Window) Answered(now time.Duration) bool {
 // Due returns when the open window ends; false when none is open.
 func (g *Window) Due() (time.Duration, bool) { return g.ends, g.open }
 
-// Handed notes that everything gathered was handed out at the time now, and whether that was anything: most of what comes
-// changes nothing that is wanted.
+// Handed notes that everything gathered was handed out at the time now. anything says whether any Want changed: most
+// events change none.
 func (g *Window) Handed(now time.Duration, anything bool) {
 	if g.open = false; anything {
 		g.rested = now + g.window

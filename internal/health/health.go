@@ -1,6 +1,6 @@
-// Package health keeps count of how a server fares that is connected to again and again: failures in a row and how long to wait after
-// them, when it counts as dead, how long it was there. All of it is values; the time is told, and what is random comes from a hash, so
-// that a run can be repeated. Read Failures first.
+// Package health remembers how a server fares to which graspd connects again and again: failures in a row and how long to wait after
+// them, when the server counts as dead, how long it was connected. All types are values. Callers tell the time, and randomness comes from
+// a hash, so that a run can be repeated. Read Failures first.
 package health
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Now is a reading of both clocks. Ages are the larger of the two differences, so
+// Now is a reading of both clocks. An age is the larger of the two differences, so
 // that neither a suspended machine nor a clock that was set hides time.
 type Now struct {
 	Mono time.Duration // since any fixed point
@@ -35,23 +35,23 @@ func Later(at, now time.Duration) time.Duration {
 	return Never
 }
 
-// Terms are those on which a server is tried again.
+// Terms say when graspd tries a server again.
 type Terms struct {
 	Self nostr.PubKey // who tries
-	URL  string       // whom; with Self it says where in the spread of a wait it is tried
+	URL  string       // whom; Self and URL together decide the random part of a wait
 
 	BaseBackoff, MaxBackoff time.Duration // the first wait, which doubles, and the longest
-	DeadAfter, DeadRetry    time.Duration // unbroken failure after which it is dead, and how often it is tried then
+	DeadAfter, DeadRetry    time.Duration // after how long a time of failure the server counts as dead, and how long to wait between attempts then
 }
 
-// Failures counts failed attempts since the last progress. The zero value is none.
+// Failures counts failed attempts since the last progress. The zero Failures has none.
 type Failures struct {
 	N       int
-	First   Now  // when the first of them was
-	Flooded bool // one of them was a flood of bad answers: only time without another one is progress
+	First   Now  // when the first failure was
+	Flooded bool // one failure was a flood of bad answers: only time without another flood is progress
 }
 
-// Progress forgets the failures of a server that has done what was asked.
+// Progress forgets the failures of a server that has done what it was asked, unless it has flooded.
 func (f *Failures) Progress() {
 	if !f.Flooded {
 		*f = Failures{}
@@ -70,14 +70,14 @@ func (f *Failures) Count(t Terms, now Now) time.Duration {
 	return t.Backoff(f.N)
 }
 
-// Dead says whether the server has failed without a break for too long.
+// Dead reports whether the server has failed without a break for DeadAfter.
 func (f *Failures) Dead(t Terms, now Now) bool {
 	return f.N > 0 && now.Since(f.First) >= t.DeadAfter
 }
 
-// Backoff doubles from the base to the maximum with the attempts (from 1) and
-// adds up to a quarter from a hash, so that servers are not all tried at once
-// and a run can be repeated.
+// Backoff returns how long to wait after so many attempts (from 1): BaseBackoff,
+// doubled with each further attempt, up to MaxBackoff. It adds up to a quarter from
+// a hash, so that graspd does not try all servers at once, and a run can be repeated.
 func (t Terms) Backoff(attempt int) time.Duration {
 	d := t.BaseBackoff
 	for i := 1; i < attempt && d < t.MaxBackoff; i++ {
@@ -87,10 +87,10 @@ func (t Terms) Backoff(attempt int) time.Duration {
 	return d + time.Duration(float64(d)/4*t.Jitter(uint64(attempt)))
 }
 
-// LongestWait is the most that Backoff returns.
+// LongestWait returns the longest time that Backoff can return.
 func (t Terms) LongestWait() time.Duration { return t.MaxBackoff + t.MaxBackoff/4 }
 
-// Jitter maps who, whom and a number to [0, 1).
+// Jitter maps Self, URL and a number to [0, 1).
 func (t Terms) Jitter(n uint64) float64 {
 	h := sha256.New()
 	h.Write(t.Self[:])
@@ -107,7 +107,8 @@ const (
 	maxRetry   = time.Hour
 )
 
-// RetryDelay is how long a request waits that failed so often at a relay which is connected: a minute, doubled each time, up to an hour.
+// RetryDelay returns how long a request waits that has failed so often while the relay stayed connected: a minute, doubled each time, up to
+// an hour.
 func RetryDelay(tries int) time.Duration {
 	d := FirstRetry
 	for i := 1; i < tries && d < maxRetry; i++ {

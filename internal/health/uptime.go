@@ -2,10 +2,10 @@ package health
 
 import "time"
 
-// Uptime is for how long a server that is wanted was connected, and for how long it was not.
+// Uptime says for how long a wanted server was connected, and for how long it was not.
 type Uptime struct{ Connected, Not time.Duration }
 
-// Add counts some time.
+// Add adds the time d, in which the server was connected or not.
 func (u *Uptime) Add(connected bool, d time.Duration) {
 	if connected {
 		u.Connected += d
@@ -14,7 +14,7 @@ func (u *Uptime) Add(connected bool, d time.Duration) {
 	}
 }
 
-// Ratio is the share of the time connected, 0 to 1; nil while no time has passed.
+// Ratio returns the share of the time in which the server was connected, 0 to 1; nil while no time has passed.
 func (u Uptime) Ratio() *float64 {
 	all := u.Connected + u.Not
 	if all <= 0 {

@@ -1,5 +1,5 @@
-// Package lately keeps how much each of many has used of something a short while ago. What was used counts half after each
-// minute, so that who has used much comes last for some minutes and not for ever.
+// Package lately remembers how much each of many parties has lately used of something. Use counts half after each minute, so
+// that a party that has used much comes last for some minutes and not for ever.
 package lately
 
 import (
@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	half = time.Minute // in which what was used comes to count half
-	most = 1024        // that are kept while some of them count for nothing
+	half = time.Minute // the time after which use counts half
+	most = 1024        // parties; beyond, Add forgets those whose use counts for nothing
 )
 
-// Use is how much each has used. The zero value is that nobody has used anything. Whoever has it guards it.
+// Use says how much each party has lately used. In the zero Use nobody has used anything. One goroutine at a time may use a Use.
 type Use[K comparable] struct{ by map[K]use }
 
 type use struct {
@@ -25,7 +25,7 @@ func (u use) lately(now time.Time) int {
 	return int(u.seconds * math.Exp2(-max(0, now.Sub(u.at).Seconds())/half.Seconds()))
 }
 
-// Add notes that somebody has used it for so long, up to now.
+// Add notes that the party who has used it for the time d, up to now.
 func (u *Use[K]) Add(now time.Time, who K, d time.Duration) {
 	if u.by == nil {
 		u.by = map[K]use{}
@@ -40,7 +40,7 @@ func (u *Use[K]) Add(now time.Time, who K, d time.Duration) {
 	}
 }
 
-// Seconds is how long somebody has used it lately, in whole seconds: who used little is like who used nothing.
+// Seconds returns for how long the party who has lately used it, in whole seconds rounded down: little use counts as none.
 func (u *Use[K]) Seconds(now time.Time, who K) int {
 	x, ok := u.by[who]
 	if !ok {

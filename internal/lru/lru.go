@@ -1,13 +1,14 @@
-// Package lru keeps what was asked for last, within a bound of what all of it costs.
+// Package lru keeps the values that were used last, within a bound of their cost.
 package lru
 
 import "container/list"
 
-// Cache is values by key, of which those that nobody asked for the longest go first when there are too many. Whoever has it guards it.
+// Cache keeps values by key. When they cost too much, it drops those that nobody has used for the longest time. One goroutine at a time may
+// use a Cache.
 type Cache[K comparable, V any] struct {
 	most  int
 	by    map[K]*list.Element // of *entry
-	order list.List           // the last asked for in front
+	order list.List           // the value used last in front
 	cost  int
 }
 
@@ -17,12 +18,12 @@ type entry[K comparable, V any] struct {
 	cost  int
 }
 
-// New makes a cache of what costs at most so much in all, in whatever unit. A bound below 1 keeps what costs nothing.
+// New makes a Cache whose values cost at most most together, in whatever unit. With a bound below 1 it keeps only values that cost nothing.
 func New[K comparable, V any](most int) *Cache[K, V] {
 	return &Cache[K, V]{most: most, by: map[K]*list.Element{}}
 }
 
-// Get is the value that was put under a key last, if it is kept.
+// Get returns the value that was put under the key last, if the Cache still has it.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	e := c.by[key]
 	if e == nil {
@@ -32,7 +33,8 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
-// Put keeps a value, which costs so much (0 or more), in the place of the one before. What costs more than all may is not kept.
+// Put keeps a value, which costs cost (0 or more), in the place of the key's former value. It keeps no value that alone costs more than the
+// bound.
 func (c *Cache[K, V]) Put(key K, value V, cost int) {
 	if e := c.by[key]; e != nil {
 		c.drop(e)
@@ -52,8 +54,8 @@ func (c *Cache[K, V]) drop(e *list.Element) {
 	c.cost -= x.cost
 }
 
-// Len is how many are kept.
+// Len returns how many values the Cache has.
 func (c *Cache[K, V]) Len() int { return c.order.Len() }
 
-// Cost is what all that is kept costs together.
+// Cost returns the cost of all values that the Cache has.
 func (c *Cache[K, V]) Cost() int { return c.cost }

@@ -1,5 +1,5 @@
 // Package refusal reads what relays write when they turn a request down: the texts of CLOSED, NOTICE and NEG-ERR, which every
-// relay words in its own way. It owns the words that known relays use and what each of them means. Read Of first.
+// relay words in its own way. It knows the words that known relays use, and their meaning. Read Of first.
 package refusal
 
 import (
@@ -12,27 +12,27 @@ type Kind uint8
 
 // The kinds of refusals.
 const (
-	None       Kind = iota // of a NOTICE only: it may mean anything
-	Other                  // a request was turned down
+	None       Kind = iota // for a NOTICE only: it may mean anything
+	Other                  // a request was turned down for another reason
 	Rate                   // slow down
 	TooMany                // too many subscriptions
-	Full                   // what all subscriptions ask for is too much together
+	Full                   // all subscriptions together ask for too much
 	TooBig                 // request too big
-	Value                  // a value in it is not taken
+	Value                  // the relay does not take a value in the request
 	Auth                   // auth-required
 	Restricted             // not allowed
 )
 
-// Excess is what is too much in a request that is too big.
+// Excess says what makes a request too big.
 type Excess uint8
 
 // The kinds of excess.
 const (
 	NoExcess Excess = iota
-	Filters         // in a REQ
-	Values          // in a list
-	Bytes           // in the message
-	Things          // not said
+	Filters         // too many in a REQ
+	Values          // too many in a list
+	Bytes           // too many in the message
+	Things          // the relay does not say what
 )
 
 var (
@@ -51,12 +51,12 @@ var (
 	negTexts = []string{"envelope", "neg-", "negentropy", "could not parse command", "unknown message type", "unknown cmd",
 		"invalid", "bad msg", "unsupported", "disabled", "unrecognized"}
 	negBigTexts = []string{"too many", "too big", "results_too_big"}
-	// reqTexts tell a NOTICE about a REQ from other news.
+	// reqTexts are words of a NOTICE about a REQ.
 	reqTexts = []string{"bad req", "subscription rejected", "subscription error", "could not parse", "failed to parse"}
 )
 
-// Of reads the text of a CLOSED or a NEG-ERR. Texts that speak of
-// subscriptions are told from plain rate limits first, as both are worded alike.
+// Of reads the text of a CLOSED or a NEG-ERR. It looks for too many subscriptions
+// before rate limits, as relays word both alike.
 func Of(text string) Kind {
 	t := Normal(text)
 	switch {
@@ -78,7 +78,7 @@ func Of(text string) Kind {
 	return Other
 }
 
-// Crowded says whether a request may be granted when others have ended, or later.
+// Crowded reports whether the relay may grant the request later, or when other requests have ended.
 func (r Kind) Crowded() bool { return r == Rate || r == TooMany || r == Full }
 
 // OfNotice reads the text of a NOTICE, which need not be about a request.
@@ -89,11 +89,11 @@ func OfNotice(text string) Kind {
 	return None
 }
 
-// NegUnsupported says whether a NOTICE that follows a NEG-OPEN means that the
-// relay does not speak NIP-77.
+// NegUnsupported reports whether a NOTICE after a NEG-OPEN means that the relay does
+// not speak NIP-77.
 func NegUnsupported(text string) bool { return containsAny(Normal(text), negTexts) }
 
-// NegTooBig says whether a NEG-ERR, which tells how many events one may be about or 0, asks for a smaller time range.
+// NegTooBig reports whether a NEG-ERR asks for a smaller time range. most is how many events the NEG-ERR allows, or 0.
 func NegTooBig(text string, most int64) bool {
 	if Of(text).Crowded() {
 		return false
@@ -101,13 +101,13 @@ func NegTooBig(text string, most int64) bool {
 	return most > 0 || containsAny(Normal(text), negBigTexts)
 }
 
-// NegLost says whether a NEG-ERR means that the relay does not know the session (any more).
+// NegLost reports whether a NEG-ERR means that the relay does not know the session (any more).
 func NegLost(text string) bool {
 	t := Normal(text)
 	return strings.HasPrefix(t, "closed") || strings.Contains(t, "subscription not found")
 }
 
-// ExcessOf returns what a text says is too much in a request.
+// ExcessOf returns what makes the request too big, by the text of the refusal.
 func ExcessOf(text string) Excess {
 	t := Normal(text)
 	for what, words := range bigTexts {
@@ -118,7 +118,7 @@ func ExcessOf(text string) Excess {
 	return NoExcess
 }
 
-// Normal is a text as it is compared with words: in lower case, without what stands in front of every error.
+// Normal returns a text in the form in which this package compares it with words: in lower case, without "error: " in front.
 func Normal(text string) string {
 	return strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "error: ")
 }

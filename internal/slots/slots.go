@@ -1,5 +1,5 @@
-// Package slots decides which relays get one of a bounded number of slots, and which give theirs up. It is a function from candidates to
-// moves, and knows nothing of connections. Read Candidate, then Assign.
+// Package slots decides which relays get one of a bounded number of slots, and which give theirs up. It computes moves from candidates, and
+// knows nothing of connections. Read Candidate, then Assign.
 package slots
 
 import (
@@ -17,44 +17,45 @@ type URL = grasp.RelayURL
 // Candidate is a relay that has a slot or waits for one. Bootstrap relays need none.
 type Candidate struct {
 	URL    URL
-	Host   string // "" where any number may be connected to
+	Host   string // "" where the host may have any number of slots
 	Owners int    // distinct owners whose repositories name the relay
 	// Party is the owner who alone names the relay; "" = several do.
 	Party string
-	// Mailbox says that no repository names the relay. It gets a slot that nobody else has use for, and gives it up to whoever has.
+	// Mailbox says that no repository names the relay. Such a relay gets a slot only while no other relay has use for it.
 	Mailbox bool
 	HasSlot bool
 	Use     Use
-	Last    time.Time // when a relay that waits was last dealt with; zero = never
+	Last    time.Time // when a waiting relay last had a slot; zero = never
 }
 
-// Use is what a relay makes, or would make, of a slot.
+// Use says what a relay does, or would do, with a slot.
 type Use uint8
 
 // The uses of a slot.
 const (
-	Trying Use = iota // connecting, or asking for the first of its items: so every relay begins
-	Firm              // connected, with confirmed items: it keeps its slot
+	Trying Use = iota // connecting, or asking for its first items: so every relay begins
+	Firm              // connected, with confirmed items
 	Stuck             // connected for long, with nothing confirmed
-	Unused            // it waits for its next attempt to connect, and needs no slot for that
+	Unused            // waiting for its next attempt to connect, which needs no slot
 )
 
 // Move gives a slot to one relay, and takes it from another where none is free.
 type Move struct{ Give, Take URL }
 
-// PerHost is how many slots the relays of one host have at most, whatever their ports and paths, so that announcements cannot aim hundreds of
-// connections at somebody.
+// PerHost is how many slots the relays of one host may have, whatever their ports and paths. So announcements cannot aim hundreds of
+// connections at one host.
 const PerHost = 4
 
-// PerMailbox is how many slots the relays that are only mailboxes have at most. They are visited once a day, so a few slots are enough.
+// PerMailbox is how many slots relays that are only mailboxes may have. graspd visits a mailbox once a day, so a few slots are enough.
 const PerMailbox = 16
 
-// Assign decides which relays get, and which lose, one of n slots. Relays that most owners name go first, then those whose party has the
-// fewest slots, then those that had a slot longest ago.
+// Assign decides which relays get one of n slots, and which lose theirs. Relays named by the most owners go first, then relays whose party
+// has the fewest slots, then relays that have waited for a slot the longest.
 //
-// No relay loses a slot in firm use. A slot that is stuck or unused goes to whoever has use for it, so that dead relays have slots only
-// while they are tried. A relay whose host has all its slots gets a slot from a relay of that host, or none. Relays that are only
-// mailboxes come last: they take no slot from others, have PerMailbox at most, and give theirs up to any other that has use for it.
+// A slot that is stuck or unused goes to any relay with use for it, so that dead relays have slots only while graspd tries them. No relay
+// that a repository names loses a slot in firm use. A relay whose host has PerHost slots gets a slot from a relay of that host, or none.
+// Relays that are only mailboxes come last: they take slots from no others, have at most PerMailbox, and give a slot up, whatever its use,
+// to any other relay with use for it.
 func Assign(all []Candidate, n int) []Move {
 	var waiting, held []Candidate
 	for _, c := range all {
@@ -105,7 +106,7 @@ func Assign(all []Candidate, n int) []Move {
 	return moves
 }
 
-// OfHosts counts the slots of each host's relays.
+// OfHosts has, for each host, how many slots its relays have.
 type OfHosts map[string]int
 
 // Hosts counts the slots that relays have now.
@@ -133,7 +134,7 @@ func order(a, b bool) int {
 	return -1
 }
 
-// ofParties counts the slots of each party's relays.
+// ofParties has, for each party, how many slots its relays have.
 type ofParties map[string]int
 
 func countParties(held []Candidate) ofParties {
@@ -150,7 +151,7 @@ func (s ofParties) add(c Candidate, n int) {
 	}
 }
 
-// inTurn sorts the waiting relays by the order of Assign. Of one party's relays, each ranks as if those before it had got a slot.
+// inTurn sorts the waiting relays in the order of Assign. Each relay of a party ranks as if the party's relays before it had got a slot.
 func inTurn(waiting []Candidate, has ofParties) {
 	by := func(rank func(Candidate) int) {
 		slices.SortFunc(waiting, func(a, b Candidate) int {
@@ -166,7 +167,7 @@ func inTurn(waiting []Candidate, has ofParties) {
 	by(func(c Candidate) int { return ranks[c.URL] })
 }
 
-// yields reports whether h gives its slot to w; has counts the slots of parties.
+// yields reports whether h gives its slot up to w.
 func (h Candidate) yields(w Candidate, has ofParties) bool {
 	switch {
 	case w.Use == Unused, w.Mailbox && !h.Mailbox:

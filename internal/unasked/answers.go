@@ -7,16 +7,16 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// answers tells which events answer a filter. What a relay is followed by lists thousands of values for as long as the
-// connection lasts: of each eight bytes are kept, and an event is compared with them all in a few steps.
+// answers tells which events answer a filter. The filters of live REQs list thousands of values for as long as the
+// connection lasts, so answers keeps eight bytes of each value, and compares an event with all of them in a few steps.
 type answers struct {
 	rest nostr.Filter // without tags
 	tags []*values
 }
 
-// values are those of a tag. One of a few that begins like another by chance is taken for it.
+// values holds hashes of the values of a tag. Two values may have the same hash by chance; then the one counts as the other.
 type values struct {
-	of      []string // while filters are read: filters for several tags share their values
+	of      []string // the list itself, only while filters are read: filters for several tags share a list
 	lengths []int
 	hashes  []uint64 // sorted
 }
@@ -55,12 +55,12 @@ func newValues(of []string) *values {
 	return v
 }
 
-// stands reports whether v was made of the same list.
+// stands reports whether v was made from the same list.
 func (v *values) stands(list []string) bool {
 	return len(v.of) == len(list) && len(list) > 0 && &v.of[0] == &list[0]
 }
 
-// begins reports whether a tag that relays index has a value that begins with one of v.
+// begins reports whether tag is one that relays index, and its value begins with one of v.
 func (v *values) begins(tag nostr.Tag) bool {
 	return len(tag) > 1 && len(tag[0]) == 1 && slices.ContainsFunc(v.lengths, func(n int) bool {
 		if n > len(tag[1]) {
@@ -71,12 +71,12 @@ func (v *values) begins(tag nostr.Tag) bool {
 	})
 }
 
-// near reports whether an honest relay may take e for an answer, whatever its
-// time. A store that many relays use looks tag values up without the name
-// of the tag, and takes a value that begins alike for the same, then also
-// without regard to time: a question for A also brings what has the value in a.
-// The door decides about such an event as about any other; to count it as
-// unasked would end the connection to a good relay.
+// near reports whether an honest relay may take e for an answer, whatever the
+// time of e. A store that many relays use looks tag values up without the name of
+// the tag, and takes a value that begins alike for the same, and then it ignores
+// the time too. So a question for A also brings events with the value in a. The
+// door decides about such an event as about any other; counting it as unasked
+// would end the connection to a good relay.
 func (a answers) near(e *nostr.Event) bool {
 	for _, v := range a.tags {
 		if !slices.ContainsFunc(e.Tags, v.begins) {
@@ -87,7 +87,7 @@ func (a answers) near(e *nostr.Event) bool {
 	return a.rest.Matches(e)
 }
 
-// within reports whether e lies in the time that is asked for.
+// within reports whether e lies in the time that the filter asks for.
 func (a answers) within(e *nostr.Event) bool {
 	return nostr.Filter{Since: a.rest.Since, Until: a.rest.Until}.Matches(e)
 }

@@ -14,7 +14,7 @@ const (
 	mostWorse = 100
 )
 
-// NewHarm is that of a connection that opens at the time now, by the steady clock.
+// NewHarm returns the Harm of a connection that opens at the time now, by the steady clock.
 func NewHarm(now time.Duration) Harm { return Harm{since: now} }
 
 // Good counts a frame that brought what was asked for.

@@ -1,38 +1,38 @@
 // Package unasked tells what a relay was asked for from what it sends of its own accord: which events answer a request, which come
-// late, and how many other messages it had reason for. What is left over is counted against the relay. All of it is values; the time
-// is told. Read Question first.
+// late, and how many other messages the relay had reason for. Everything else counts against the relay. All types are values, and
+// callers tell the time. Read Question first.
 package unasked
 
 import "github.com/graspd/graspd/internal/nostr"
 
-// How many events of one request are not held against the relay though they are
-// dropped: from outside the time that was asked for, and of a request that has
-// ended, as a relay that takes no notice of limits may have much under way.
+// How many dropped events of one request do not count against the relay: events
+// from outside the time that was asked for, and events of a request that has
+// ended. A relay that ignores limits may have much under way.
 const (
 	mostOutside = 1000
 	mostLate    = 100_000
 )
 
-// Question is one request to a relay. It belongs to whoever reads what the relay sends.
+// Question is one request to a relay. Only the goroutine that reads from the relay uses a Question.
 type Question struct {
 	asks    []answers
 	over    bool
-	dropped int // events
+	dropped int // events dropped so far
 }
 
-// Ask is the question of a request that was sent.
+// Ask returns the Question of a request that was sent.
 func Ask(filters []nostr.Filter) *Question { return &Question{asks: newAnswers(filters)} }
 
-// Over is the question of a request that has ended. It keeps no filters.
+// Over returns the Question of a request that has ended. It keeps no filters.
 func Over() *Question { return &Question{over: true} }
 
-// Answer is how an event stands to the request that it came for.
+// Answer says how an event stands to the request for which it came.
 type Answer uint8
 
 // The answers.
 const (
 	Unasked Answer = iota // nobody asked for it: it counts against the relay
-	Late                  // it is dropped, and the relay not blamed: it was under way, or lies outside the time that was asked for
+	Late                  // graspd drops it without blaming the relay: it was under way, or lies outside the time that was asked for
 	Asked                 // it answers the request
 )
 
@@ -57,7 +57,7 @@ func (q *Question) Hear(e *nostr.Event) Answer {
 	return Unasked
 }
 
-// drop counts an event that is dropped. Beyond the most it counts against the relay.
+// drop counts a dropped event: as Late up to most events, then as Unasked.
 func (q *Question) drop(most int) Answer {
 	if q.dropped++; q.dropped > most {
 		return Unasked

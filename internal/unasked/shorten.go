@@ -6,14 +6,14 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// What a relay may write in a message that is no event. Bytes. An answer may repeat what it is about, but not much of it.
+// How many bytes a relay may write in a message that is no event. An answer may repeat a part of what it is about, but not much.
 const (
 	longestText = 4 << 10
-	longestSub  = 64 // as NIP-01 allows; those of this relay are shorter
+	longestSub  = 64 // as NIP-01 allows; this relay's own ids are shorter
 )
 
-// Shorten cuts the text of a message that is no event, and reports whether the message is longer than there is reason for: it counts as
-// one that nobody asked for besides what it says. One that can be about nothing that this relay asked becomes nil.
+// Shorten cuts the text of a message that is no event, and reports whether the message was longer than the relay had reason for. Such a
+// message counts against the relay, besides what it says. Shorten returns nil for a message that cannot be about anything this relay asked.
 func Shorten(m nostr.RelayMessage) (short nostr.RelayMessage, long bool) {
 	var sub string
 	switch m := m.(type) {

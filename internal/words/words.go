@@ -1,5 +1,5 @@
-// Package words cuts and escapes what strangers wrote, so that it fits into one line of a log, of a terminal or of a message,
-// and neither obeys nor grows. Its functions are pure. Read Cut for texts that are kept, and Printable for those that are shown.
+// Package words cuts and escapes what strangers wrote, so that it fits into one line of a log, a terminal or a message, is short,
+// and cannot control what shows it. Its functions are pure. Use Cut for texts to keep, and Printable for texts to show.
 package words
 
 import (
@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxText is how much of what a stranger wrote goes into an error or a line of the log. Bytes.
+// MaxText is how many bytes of a stranger's text go into an error or a line of the log.
 const MaxText = 200
 
-// Cut returns the beginning of a text that is longer than most bytes, whole characters without the memory of the rest, and
-// reports whether it had to.
+// Cut returns the beginning of a text, at most most bytes of whole characters, and reports whether it has cut anything. A text
+// that was cut does not keep the rest in memory.
 func Cut(s string, most int) (string, bool) {
 	if len(s) <= most {
 		return s, false
@@ -26,7 +26,7 @@ func Cut(s string, most int) (string, bool) {
 	return strings.Clone(s[:n]), true
 }
 
-// Escape escapes what is not printable in one line: control characters, invalid UTF-8, marks of direction.
+// Escape escapes all that is not printable in one line: control characters, invalid UTF-8, marks of direction.
 func Escape(s string) string { return escapeUpTo(s, math.MaxInt) }
 
 // Printable escapes a text and cuts the result at MaxText bytes, not within an escape.
@@ -50,7 +50,7 @@ func escapeUpTo(s string, most int) string {
 	return b.String()
 }
 
-// Columns leaves out what is not printable, and cuts the rest at most characters.
+// Columns leaves out characters that are not printable, and cuts the rest after most characters.
 func Columns(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -64,7 +64,7 @@ func Columns(s string, most int) string {
 	return s
 }
 
-// Line is the first line of a text, cut at most bytes, with a sign where there was more.
+// Line returns the first line of a text, at most most bytes of it, with … behind it where there was more.
 func Line(s string, most int) string {
 	s, _, more := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")), "\n")
 	s, cut := Cut(s, most)
