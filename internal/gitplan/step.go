@@ -82,6 +82,17 @@ func (c *census) add(f *running, proven bool, now health.Now) {
 	}
 }
 
+// full says whether every host of a repository has as many fetches as it may. Of thousands of repositories of one host most wait for
+// that, and which source is the next one need not be found out for each at every step.
+func (c *census) full(r *repo) bool {
+	for _, t := range r.turns {
+		if c.names[t.host] < PerHost {
+			return false
+		}
+	}
+	return true
+}
+
 // room says whether one more fetch may begin.
 func (p *Plan) room(c *census) bool {
 	return c.young < p.cfg.Concurrency && c.all < p.most()
@@ -225,7 +236,7 @@ func (p *Plan) turn(now health.Now, r *repo, c *census, out *Effects) (began, st
 	if p.repos[r.of] != r {
 		return false, false
 	}
-	if !mayBegin(now, c.repos[r.of]) {
+	if c.full(r) || !mayBegin(now, c.repos[r.of]) {
 		return false, true
 	}
 	s, found, more := p.source(now, r, c)

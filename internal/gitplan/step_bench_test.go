@@ -2,6 +2,7 @@ package gitplan_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -11,6 +12,32 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 )
+
+// BenchmarkOneHost is a fetch from its beginning to its end while a thousand repositories wait for the same host.
+func BenchmarkOneHost(b *testing.B) {
+	const many = 1000
+	p := gitplan.New(gitplan.Config{Hosts: 10, Repositories: 2 * many})
+	now := health.Now{Mono: time.Hour, Wall: time.Unix(1_700_000_000, 0)}
+	lacks := func(i int, event nostr.ID) {
+		of := nip34.Address{Kind: nip34.KindRepository, PubKey: nostr.PubKey{byte(i / 20)}, D: fmt.Sprint(i)}
+		p.Lacks(now, gitplan.Lack{Of: of, Needs: []gitplan.Need{{Event: event}}, Sources: []grasp.Source{grasp.Source(fmt.Sprintf("https://h.example.org/%d.git", i))}})
+	}
+	for i := range many {
+		lacks(i, nostr.ID{})
+	}
+	var running []gitplan.Fetch
+	for n := 1; b.Loop(); n++ {
+		now.Mono, now.Wall = now.Mono+time.Second, now.Wall.Add(time.Second)
+		running = append(running, p.Step(now).Start...)
+		p.Ended(now, running[0].ID, gitplan.Outcome{Brought: running[0].Needs})
+		i, err := strconv.Atoi(running[0].Of.D)
+		if err != nil {
+			b.Fatal(err)
+		}
+		lacks(i, nostr.ID{byte(n), byte(n >> 8), byte(n >> 16)}) // the next one
+		running = append(running[1:], p.Step(now).Start...)
+	}
+}
 
 // BenchmarkStep is a fetch from its beginning to its end while so many repositories wait, each for a host of its own that has failed. It is
 // to take as long beside many as beside few.
