@@ -6,11 +6,11 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// word is a part of an argument vector. Literals become words by themselves; of what comes from elsewhere only numbers, filters
-// that were understood and own paths do, below.
+// word is a part of an argument vector. Literals become words by themselves. Of values from elsewhere, this file makes words only of numbers,
+// of parsed filters and of paths of graspd's own.
 type word string
 
-// Command is a command of git with its options. Object ids and names of refs are no part of it: they go by the standard input.
+// Command is a command of git with its options. It has no object ids and no names of refs: these go by the standard input.
 type Command struct {
 	name     word
 	settings []word // name=value, beside those that all processes have
@@ -24,10 +24,10 @@ func number(option word, n int64) word { return option + word(strconv.FormatInt(
 
 func version() Command { return Command{name: "version", args: []word{"--build-options"}} }
 
-// lazyTransport is one that there is not.
+// lazyTransport is the name of a transport that does not exist.
 const lazyTransport = "graspd-probe"
 
-// lazyFetch asks for an object that is not there of a repository that says to lack some.
+// lazyFetch asks for a missing object, of a repository whose settings say that it lacks some which a remote has.
 func lazyFetch() Command {
 	return Command{
 		name:     "cat-file",
@@ -36,45 +36,45 @@ func lazyFetch() Command {
 	}
 }
 
-// strict takes what old histories have and harms nobody (git-fsck(1)), and refuses all else that fsck finds.
+// strict takes harmless flaws of old histories (git-fsck(1)), and refuses every other that fsck finds.
 const strict = "--strict=zeroPaddedFilemode=ignore,missingSpaceBeforeDate=ignore,badTimezone=ignore,badDateOverflow=ignore," +
 	"badDate=ignore,missingEmail=ignore,missingNameBeforeEmail=ignore,badName=ignore"
 
-// IndexPack reads a pack of at most so many bytes, completes a thin one from what is there, and keeps it with its index in the
-// object directory. It prints "pack\t" and the checksum that the pack is named by.
+// IndexPack reads a pack of at most maxBytes, completes a thin one with objects of the repository, and keeps it with its index in the object
+// directory. It prints "pack\t" and the checksum that names the pack.
 func IndexPack(maxBytes int64) Command {
 	return Command{name: "index-pack", args: []word{"--stdin", "--fix-thin", strict, number("--max-input-size=", maxBytes)}}
 }
 
-// Reach reads ids, those that begin with ^ being what counts as here, and prints the ids of all objects that the others lead to
-// and those do not. It fails where one of them is not there.
+// Reach reads ids, some behind ^. It prints the ids of all objects that the plain ids lead to and those behind ^ do not. It fails where one
+// of these objects is missing.
 func Reach() Command {
 	return Command{name: "rev-list", args: []word{"--objects", "--no-object-names", "--stdin"}}
 }
 
-// Describe reads expressions of ids and prints the id and the type of each, in order: "<id> <type>" or "<expression> missing".
+// Describe reads expressions for objects and prints, in order, "<id> <type>" or "<expression> missing" for each.
 func Describe() Command {
 	return Command{name: "cat-file", args: []word{"--batch-check=%(objectname) %(objecttype)", "--buffer"}}
 }
 
-// Measure reads ids and prints the size of each object in bytes, in order, or "<id> missing".
+// Measure reads ids and prints, in order, the size of each object in bytes or "<id> missing".
 func Measure() Command {
 	return Command{name: "cat-file", args: []word{"--batch-check=%(objectsize)", "--buffer"}}
 }
 
-// Inspect reads commands of cat-file (info, contents and flush) with expressions of ids, and answers each in order: a line of the id, the
-// type and the size in bytes, behind which an object's contents follow with a line feed; or "<expression> missing".
+// Inspect reads commands of cat-file (info, contents and flush) with expressions for objects, and answers them in order: with a line of the id,
+// the type and the size in bytes, behind which contents follow with a line feed, or with "<expression> missing".
 func Inspect() Command {
 	return Command{name: "cat-file", args: []word{"--batch-command", "--buffer"}}
 }
 
-// PackThese reads ids and writes these objects as a pack with its index to base-<checksum>.pack and .idx, of which it prints the
-// checksum. Base is a path of ours.
+// PackThese reads ids, writes these objects as a pack with its index to base-<checksum>.pack and .idx, and prints the checksum. base is a path
+// of graspd's own.
 func PackThese(base string) Command {
 	return Command{name: "pack-objects", args: []word{"-q", "--delta-base-offset", "--end-of-options", word(base)}}
 }
 
-// PackReachable reads ids and writes a pack of all that they lead to.
+// PackReachable reads ids and prints a pack of all objects that they lead to.
 func PackReachable(ofsDelta, includeTag bool, filter gitwire.Filter) Command {
 	c := Command{name: "pack-objects", args: []word{"--revs", "--stdout", "-q"}}
 	if ofsDelta {
@@ -89,8 +89,8 @@ func PackReachable(ofsDelta, includeTag bool, filter gitwire.Filter) Command {
 	return c
 }
 
-// UploadPack answers one request of a client, which is in the protocol of its Run. With bitmaps whole histories are packed
-// sooner, and few commits larger.
+// UploadPack answers one request of a client, in the protocol of its Run. With bitmaps it packs whole histories sooner, but packs of a few
+// commits become larger.
 func UploadPack(bitmaps bool) Command {
 	c := Command{name: "upload-pack", args: []word{"--stateless-rpc", "--strict"}, path: true}
 	if !bitmaps {
@@ -99,11 +99,11 @@ func UploadPack(bitmaps bool) Command {
 	return c
 }
 
-// islands keep what pull requests alone have from being a base of what everybody clones.
+// islands keep git from storing objects that everybody clones as deltas of objects that only pull requests have.
 var islands = []word{"repack.useDeltaIslands=true", "pack.island=^refs/heads/", "pack.island=^refs/tags/"}
 
-// RepackAll makes one pack with a bitmap of what refs lead to, and one of the rest, without what is older than that time in
-// seconds since 1970.
+// RepackAll makes one pack, with a bitmap, of the objects that refs lead to, and one of the rest. It drops objects of the rest that are older
+// than expire, a unix time in seconds.
 func RepackAll(expire int64) Command {
 	return Command{name: "repack", settings: islands,
 		args: []word{"-q", "-n", "-d", "-b", "--cruft", number("--cruft-expiration=@", expire) + " +0000"}}
@@ -114,7 +114,7 @@ func RepackGeometric() Command {
 	return Command{name: "repack", settings: islands, args: []word{"-q", "-n", "-d", "--geometric=2", "--write-midx", "--write-bitmap-index"}}
 }
 
-// Fsck proves that all that refs lead to is there.
+// Fsck proves that every object is there that refs lead to.
 func Fsck() Command {
 	return Command{name: "fsck", args: []word{"--connectivity-only", "--no-dangling", "--no-progress"}}
 }

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Dirs is the directories that a process works in: absolute paths.
+// Dirs has the directories that a process works in, as absolute paths.
 type Dirs struct {
 	Repository string   // the repository; "" for a process that needs none
-	Objects    string   // where objects are written and looked for first; "" is the repository's
-	Alternates []string // object directories that are only read
-	Temp       string   // "" is where objects are written
+	Objects    string   // where git writes objects, and looks for them first; "" is the repository's
+	Alternates []string // object directories that git only reads
+	Temp       string   // for temporary files; "" is where git writes objects
 }
 
-// settings of every process.
+// settings has the settings of every process.
 var settings = []word{
 	// No code from a repository, and no other repository.
 	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.alternateRefsCommand=true", "safe.bareRepository=explicit",
 	// No connection.
 	"protocol.allow=never",
-	// No maintenance but ours.
+	// No maintenance but graspd's.
 	"gc.auto=0", "maintenance.auto=false", "receive.autogc=false",
 	// What clients may ask for.
 	"uploadpack.allowFilter=true", "uploadpackfilter.allow=false", "uploadpackfilter.blob:none.allow=true",
@@ -31,11 +31,11 @@ var settings = []word{
 	// Memory: one request has one thread.
 	"pack.threads=1", "pack.windowMemory=64m", "pack.deltaCacheSize=32m", "core.packedGitWindowSize=32m",
 	"core.packedGitLimit=256m", "core.bigFileThreshold=16m", "core.deltaBaseCacheLimit=32m",
-	// The files of a pack are the same in all releases, and made durable by whoever keeps them.
+	// A pack has the same files in all releases, and whoever keeps them makes them durable.
 	"pack.writeReverseIndex=false", "core.fsync=none",
 }
 
-// argv is the argument vector of a command.
+// argv returns the argument vector of a command.
 func (g *Git) argv(c Command, at Dirs) []string {
 	argv := []string{g.program}
 	set := func(words ...word) {
@@ -58,7 +58,7 @@ func (g *Git) argv(c Command, at Dirs) []string {
 	return argv
 }
 
-// environ is the whole environment of a process. Nothing of our own is handed on.
+// environ returns the whole environment of a process. It hands on nothing of graspd's own.
 func (g *Git) environ(c Command, at Dirs, protocol int) []string {
 	env := []string{
 		"PATH=" + filepath.Dir(g.program), "HOME=/nonexistent", "LC_ALL=C",
@@ -98,7 +98,7 @@ func (g *Git) environ(c Command, at Dirs, protocol int) []string {
 	return env
 }
 
-// quotePath quotes a path as git reads it in a list, where a colon would end it.
+// quotePath quotes a path for a list of git, in which a colon would end the path.
 func quotePath(path string) string {
 	quoted := []byte{'"'}
 	for i := range len(path) {

@@ -8,25 +8,26 @@ import (
 	"syscall"
 )
 
-// ErrBusy says that too many wait for a slot of the kind already, or that one has waited for too long.
+// ErrBusy says that too much work waits for a slot of the kind already, that this work has waited for too long, or that it would have to wait
+// although its Run says AtOnce.
 var ErrBusy = errors.New("too much waits for git already")
 
-// Error is how a command of git failed.
+// Error says how a command of git failed.
 type Error struct {
 	Command string
 	Ending  Ending
-	Code    int    // of Exited
+	Code    int    // exit code, where Ending is Exited
 	Stderr  string // what it said: bounded, printable, and without the directories of the repository
 }
 
-// Ending is what ended a process that failed.
+// Ending says what ended a process that failed.
 type Ending uint8
 
-// The endings. What git says itself when it has no memory left is OutOfMemory too.
+// The endings. A git that says itself that it has no memory left counts as OutOfMemory too.
 const (
 	Exited Ending = iota // with a code other than 0
 	OutOfMemory
-	OutOfTime // of the processor
+	OutOfTime // processor time
 	FileTooLarge
 	Killed // by anything else
 )
@@ -49,7 +50,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// ending makes an Error of how a process ended.
+// ending makes an Error of the way a process ended.
 func ending(c Command, err error, stderr *tail) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -68,7 +69,7 @@ func ending(c Command, err error, stderr *tail) error {
 	return e
 }
 
-// said is how a process ended that says itself what became of it, or of one that it started.
+// said returns the ending that a process itself tells in what it printed: its own, or that of a process which it started.
 func said(stderr string) Ending {
 	for _, sign := range []struct {
 		text   string

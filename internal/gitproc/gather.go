@@ -7,25 +7,26 @@ import (
 	"time"
 )
 
-// git prints packs in pieces of 8 KiB. They are passed on in larger ones, as each costs whoever writes and sends it the same.
+// git prints packs in pieces of 8 KiB. pass makes larger ones of them, as each piece costs whoever writes and sends it the same.
 const (
 	gatherBytes = 256 << 10
-	gatherFor   = 5 * time.Millisecond // since a piece came
-	// Beyond briefBytes more is looked for at intervals. Waiting for it would take one waking for each piece, which costs more than to copy it.
+	gatherFor   = 5 * time.Millisecond // how long gather waits for another piece
+	// Beyond briefBytes gather looks for more at intervals. To wait for more would wake it for each piece, which costs more than to copy the
+	// piece.
 	briefBytes = 1 << 20
 	interval   = time.Millisecond
 )
 
 var gathering = sync.Pool{New: func() any { return new([gatherBytes]byte) }}
 
-// pass copies what a process prints until the process ends.
+// pass copies what a process prints to a writer until the end of the pipe.
 func pass(to io.Writer, from *os.File) error {
 	buf := gathering.Get().(*[gatherBytes]byte)
 	defer gathering.Put(buf)
 	pause := time.NewTicker(interval)
 	defer pause.Stop()
 	for passed := 0; ; {
-		var much <-chan time.Time // nil before
+		var much <-chan time.Time // nil before briefBytes
 		if passed >= briefBytes {
 			much = pause.C
 		}
@@ -45,7 +46,8 @@ func pass(to io.Writer, from *os.File) error {
 	}
 }
 
-// gather reads until buf is full, or nothing more has come for a moment, or with pause within one.
+// gather reads until buf is full or nothing more comes for gatherFor. With a pause it looks for more only at its ticks, and returns where there
+// is none.
 func gather(buf []byte, from *os.File, pause <-chan time.Time) (n int, err error) {
 	n, err = from.Read(buf)
 	for err == nil && n < len(buf) {

@@ -1,6 +1,6 @@
-// Package gitproc runs git: no other part of a relay starts a process. What git is told stands here (argument vectors of
-// constants, the settings, an environment made from nothing), and what it may take: slots by kind of work, fair between those
-// who wait, and limits on memory, processor and files. Read [Run] first, then the commands.
+// Package gitproc runs git: no other part of a relay starts a process. It decides what git is told (argument vectors of constants, the
+// settings, an environment made from nothing) and what git may take: slots by kind of work, fair between those who wait, and limits on
+// memory, processor and files. Read [Run] first, then the commands.
 package gitproc
 
 import (
@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Config says how git is run. The zero value is right for production.
+// Config says how to run git. The zero value is right for production.
 type Config struct {
-	Program string // a path, or a name looked for on PATH; "" is git
-	CPUs    int    // 0: as many as there are; there are slots in proportion
-	Fetches int    // slots of that kind; 0: in proportion, as of the others
+	Program string // a path, or a name to look for on PATH; "" is git
+	CPUs    int    // processors, which slots are in proportion to; 0 is as many as there are
+	Fetches int    // slots for Fetch; 0 is in proportion
 	Limits  Limits // of each process; a zero field has its default
 	Queue   Queue  // a zero field has its default
 }
@@ -22,18 +22,18 @@ type Config struct {
 type Limits struct {
 	Memory int64         // bytes of address space; 1 GiB
 	CPU    time.Duration // of the processor, in whole seconds; 300 s
-	File   int64         // bytes of a file that it writes, where a Run says nothing; 2 GiB
+	File   int64         // bytes of a file that it writes, unless its Run says another number; 2 GiB
 }
 
 // Queue bounds who waits for a slot of one kind, and how long.
 type Queue struct {
 	Places   int // 64
 	PerParty int // 4
-	// Wait is how long somebody else's Fetch waits, before it fails with ErrBusy: 1 minute.
+	// Wait is how long the Fetch of a party waits before it fails with ErrBusy: 1 minute.
 	Wait time.Duration
 }
 
-// Git runs a git that was found fit. Any number of goroutines may use it.
+// Git runs a git program that Open found fit. Any number of goroutines may use it.
 type Git struct {
 	program string
 	version Version
@@ -41,7 +41,7 @@ type Git struct {
 	kinds   [kinds]pool
 }
 
-// Open looks for git and asks it for its version. Its error says what to install.
+// Open looks for the git program, asks it for its version and tries it. It fails with an [*UnfitError], which says what to install.
 func Open(ctx context.Context, cfg Config) (*Git, error) {
 	program, err := look(cfg.Program)
 	if err != nil {
@@ -65,19 +65,19 @@ func Open(ctx context.Context, cfg Config) (*Git, error) {
 	return g, nil
 }
 
-// Version is that of the program.
+// Version returns the version of the program.
 func (g *Git) Version() Version { return g.version }
 
 func (l Limits) orDefault() Limits {
 	return Limits{Memory: or(l.Memory, 1<<30), CPU: or(l.CPU, 300*time.Second), File: or(l.File, 2<<30)}
 }
 
-// of are the limits of a run.
+// of returns the limits of a run.
 func (l Limits) of(r Run) Limits {
 	return Limits{Memory: l.Memory, CPU: min(l.CPU, or(r.CPU, l.CPU)), File: or(r.MaxFile, l.File)}
 }
 
-// or is a value, or what stands for zero.
+// or returns value; zero where value is 0.
 func or[T int | int64 | time.Duration](value, zero T) T {
 	if value == 0 {
 		return zero
@@ -85,14 +85,14 @@ func or[T int | int64 | time.Duration](value, zero T) T {
 	return value
 }
 
-// Kind is what a process is for; each has slots of its own.
+// Kind is a kind of work. Each has slots of its own.
 type Kind uint8
 
 // The kinds of work.
 const (
 	Fetch       Kind = iota // packs for clients: 2 slots for each processor
-	Upload                  // packs from clients and what is asked about them: 1 for each processor, and 2 at least
-	Maintenance             // whatever nobody waits for: 1
+	Upload                  // packs from clients, and questions about them: 1 for each processor, and 2 at least
+	Maintenance             // work that nobody waits for: 1
 	kinds
 )
 
@@ -103,7 +103,7 @@ func (k Kind) slots(cpus int) int {
 	case Fetch:
 		return 2 * cpus
 	case Upload:
-		return max(2, cpus) // a light one beside a heavy one
+		return max(2, cpus) // so that light work runs beside heavy work
 	}
 	return 1
 }

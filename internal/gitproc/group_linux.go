@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rssUnit is in what rusage counts memory.
+// rssUnit is the unit in which rusage counts memory, in bytes.
 const rssUnit = 1 << 10
 
-// awaitExit returns when a process has ended, and reports whether its number stays its own until it is waited for.
+// awaitExit returns when a process has ended. It reports whether the process keeps its number until somebody waits for it.
 func awaitExit(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -19,5 +19,5 @@ func awaitExit(pid int) bool {
 	}
 }
 
-// enlarge lets git print more while nobody reads. Where the system has no room for it the pipe is as it was.
+// enlarge lets git print more while nobody reads. Where the system has no room for that the pipe stays as it was.
 func enlarge(pipe int) { _, _ = unix.FcntlInt(uintptr(pipe), unix.F_SETPIPE_SZ, 1<<20) }

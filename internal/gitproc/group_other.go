@@ -2,11 +2,11 @@
 
 package gitproc
 
-// rssUnit is in what rusage counts memory: bytes on macOS.
+// rssUnit is the unit in which rusage counts memory, in bytes: 1 on macOS.
 const rssUnit = 1
 
-// awaitExit does nothing where the end of a process cannot be seen without waiting for it. What git starts it waits for itself.
+// awaitExit does nothing on systems where nobody can see the end of a process without waiting for it. git itself waits for what it starts.
 func awaitExit(int) bool { return false }
 
-// enlarge does nothing where pipes have one size.
+// enlarge does nothing on systems where pipes have one size.
 func enlarge(int) {}

@@ -9,13 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of every process, beside Limits.
+// maxFiles is a limit of every process, beside Limits.
 const maxFiles = 256 // open at once
 
-// globalConfig is a file that git reads before it does anything. Here it is empty, and has no end until the process is bounded.
+// globalConfig is the file of settings that git reads before it does anything. It is the gate: an empty file whose end comes only when the
+// process has its limits.
 const globalConfig = "/proc/self/fd/3"
 
-// gate holds a process up until it is bounded.
+// gate holds a process up until it has its limits.
 type gate struct{ read, write *os.File }
 
 func newGate(cmd *exec.Cmd) (gate, error) {
@@ -23,17 +24,17 @@ func newGate(cmd *exec.Cmd) (gate, error) {
 	if err != nil {
 		return gate{}, err
 	}
-	cmd.ExtraFiles = []*os.File{r} // the first one is number 3
+	cmd.ExtraFiles = []*os.File{r} // the first of these gets number 3
 	return gate{r, w}, nil
 }
 
-// open lets the process go on. What it starts finds the file at its end, and has its limits.
+// open lets the process go on. Processes that it starts find the file at its end, and have its limits.
 func (g gate) open() {
-	_ = g.read.Close() // both were only held
+	_ = g.read.Close() // nothing was written
 	_ = g.write.Close()
 }
 
-// limit bounds a process, and makes it so much nicer than this program.
+// limit gives a process its limits, and makes it so much nicer than this program.
 func limit(pid int, l Limits, nicer int) error {
 	bounds := []struct {
 		resource int
@@ -54,15 +55,15 @@ func limit(pid int, l Limits, nicer int) error {
 	if err != nil {
 		return fmt.Errorf("getpriority: %w", err)
 	}
-	own = 20 - own // the system call answers with what is never below 0, and takes more than 19 for 19
+	own = 20 - own // the system call returns 20 minus the nice value; Setpriority takes more than 19 as 19
 	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, own+nicer); err != nil {
 		return fmt.Errorf("setpriority: %w", err)
 	}
 	return nil
 }
 
-// bound lowers what a process may have of a resource. It may have less already, from whoever started this program, and only root
-// could give it more.
+// bound lowers how much a process may have of a resource. It never raises that: whoever started this program may have set less, and only root
+// could raise it.
 func bound(pid, resource int, most uint64) error {
 	var has unix.Rlimit
 	if err := unix.Prlimit(pid, resource, nil, &has); err != nil {
@@ -70,7 +71,7 @@ func bound(pid, resource int, most uint64) error {
 	}
 	to := unix.Rlimit{Cur: min(most, has.Cur), Max: min(most, has.Max)}
 	if resource == unix.RLIMIT_CPU {
-		to.Max = min(most+1, has.Max) // the first second too much is a signal of its own, the next one ends everybody
+		to.Max = min(most+1, has.Max) // the first second too much sends SIGXCPU, by which the ending is known; the next one kills
 	}
 	if err := unix.Prlimit(pid, resource, &to, nil); err != nil {
 		return fmt.Errorf("prlimit: %w", err)

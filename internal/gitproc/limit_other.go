@@ -6,12 +6,13 @@ import "os/exec"
 
 const globalConfig = "/dev/null"
 
-// gate holds nobody up, as nobody is bounded.
+// gate holds no process up, as none gets limits.
 type gate struct{}
 
 func newGate(*exec.Cmd) (gate, error) { return gate{}, nil }
 
 func (gate) open() {}
 
-// limit does nothing where a process cannot be bounded from outside: the bytes that it reads, the slots and the context bound it.
+// limit does nothing on systems that cannot limit a process from outside. There only the bytes that it reads, the slots and the context bound
+// it.
 func limit(int, Limits, int) error { return nil }

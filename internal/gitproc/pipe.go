@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// printed is the pipe that a process prints into. Go's poller does not know it, as every piece that is written would wake that.
+// printed is the pipe that a process prints into. Go's poller does not know the pipe, as every piece that git writes would wake the poller.
 type printed struct{ read, write *os.File }
 
-// newPrinted has a process that is to be started print into a pipe.
+// newPrinted makes a pipe for a process that has not started yet to print into. The caller calls started after the start, and close.
 func newPrinted(cmd *exec.Cmd) (printed, error) {
 	var ends [2]int
-	syscall.ForkLock.RLock() // until no process that is started at the same time can have the ends
+	syscall.ForkLock.RLock() // until no process that starts at the same time can inherit the ends
 	err := unix.Pipe(ends[:])
 	if err == nil {
 		unix.CloseOnExec(ends[0])
@@ -33,21 +33,21 @@ func newPrinted(cmd *exec.Cmd) (printed, error) {
 	return p, nil
 }
 
-// started leaves the pipe's other end to the process alone.
+// started leaves the end for writing to the process alone.
 func (p printed) started() { _ = p.write.Close() }
 
-// close gives the pipe back. Nobody reads any more.
+// close closes the pipe, when nobody reads any more.
 func (p printed) close() {
-	_, _ = p.read.Close(), p.write.Close() // nothing is lost with it
+	_, _ = p.read.Close(), p.write.Close() // nothing that counts is left in it
 }
 
-// readable waits for so long until there is something to be read of a pipe, or its end.
+// readable waits at most so long, and reports whether there is something to read in a pipe, or its end.
 func readable(pipe *os.File, wait time.Duration) bool {
 	for {
 		fds := []unix.PollFd{{Fd: int32(pipe.Fd()), Events: unix.POLLIN}}
 		n, err := unix.Poll(fds, int(wait.Milliseconds()))
 		if !errors.Is(err, unix.EINTR) {
-			return n > 0 || err != nil // the read tells what is wrong
+			return n > 0 || err != nil // the read will tell what is wrong
 		}
 	}
 }

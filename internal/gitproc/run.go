@@ -14,25 +14,24 @@ import (
 // Run is one run of a command.
 type Run struct {
 	Kind     Kind
-	Party    string // whose work it is, for turns; "" is our own, which is never refused a place among those that wait
-	Owner    string // for whom it is, in turns of those who have as many and took as much; "" is nobody
-	Heavy    bool   // it may take seconds of the processor: it does not keep others from their slots
+	Party    string // who has the work done, for turns; "" is graspd itself, whose work always gets a place to wait
+	Owner    string // whom the work is for; it decides between parties that have as many slots and took as much; "" is nobody
+	Heavy    bool   // the work may take seconds of the processor, and must leave slots for light work
 	At       Dirs
 	Protocol int       // 1 or 2 of git's protocol; else 0
-	In       io.Reader // nil: empty. A Read must not outlast the context.
-	Out      io.Writer // nil: what is printed is lost. A Write must not outlast the context.
-	MaxFile  int64     // bytes of a file that it writes; 0 is Limits.File
-	// CPU is what it may take of the processor, in whole seconds; 0, and what is more than Limits.CPU, is that.
+	In       io.Reader // nil is empty. A Read must not outlast the context.
+	Out      io.Writer // nil drops what git prints. A Write must not outlast the context.
+	MaxFile  int64     // bytes of a file that git writes; 0 is Limits.File
+	// CPU is how much processor time it may take, in whole seconds. 0, and anything above Limits.CPU, is Limits.CPU.
 	CPU time.Duration
-	// AtOnce has it fail with ErrBusy where it would wait for a slot.
+	// AtOnce has Run fail with ErrBusy where it would have to wait for a slot.
 	AtOnce bool
-	// Ended, where not nil, is called when the process has ended, before Run waits for the last Read of In.
+	// Run calls Ended, where it is not nil, when the process has ended, before it waits for the last Read of In.
 	Ended func()
 }
 
-// Run runs a command once it has a slot, and returns when the process and all that it started have ended. It fails with an
-// [*Error] when the command does, with [ErrBusy] where too much waits already, with the cause of a context that ended, or with
-// the error of In or Out.
+// Run waits for a slot, runs a command, and returns when the process and everything that it started have ended. It fails with an [*Error]
+// when the command fails, with [ErrBusy], with the cause of a context that ended, or with the error of In or Out.
 func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 	pool := &g.kinds[r.Kind]
 	asked := time.Now()
@@ -65,19 +64,19 @@ func (r Run) nicer() int {
 	return niceLight
 }
 
-// usage is what a process took of the machine, with all that it waited for.
+// usage is what a process took of the machine, together with the processes that it waited for.
 type usage struct {
 	cpu    time.Duration
-	memory int64 // bytes, at most
+	memory int64 // bytes, at the most
 }
 
-// process is one that is to run, or does.
+// process is a process that will run, or runs.
 type process struct {
 	cmd    *exec.Cmd
 	gate   gate
 	in     input
-	ended  func()   // or nil
-	prints *printed // nil if nobody wants it
+	ended  func()   // may be nil
+	prints *printed // nil where nobody wants what it prints
 	out    output
 	stderr *tail
 }
@@ -109,7 +108,8 @@ func (g *Git) prepare(ctx context.Context, c Command, r Run) (*process, error) {
 	return p, err
 }
 
-// start starts a process, bounds it before it does anything, feeds it and reads from it at the same time, and ends all of it.
+// start starts a process, limits it before it does anything, feeds it and reads from it at the same time, and returns what it took when it
+// and everything that it started have ended.
 func (g *Git) start(ctx context.Context, c Command, r Run) (usage, error) {
 	p, err := g.prepare(ctx, c, r)
 	if err != nil {
@@ -124,7 +124,7 @@ func (g *Git) start(ctx context.Context, c Command, r Run) (usage, error) {
 	}
 	unbounded := limit(p.cmd.Process.Pid, g.limits.of(r), r.nicer())
 	if unbounded != nil {
-		_ = p.kill() // the error that counts is there
+		_ = p.kill() // unbounded is the error that counts
 	}
 	p.gate.open()
 	err = p.live()
@@ -136,23 +136,23 @@ func (g *Git) start(ctx context.Context, c Command, r Run) (usage, error) {
 	return used(p.cmd.ProcessState), err
 }
 
-// kill ends the process and all that it started.
+// kill ends the process and everything that it started.
 func (p *process) kill() error { return killGroup(p.cmd.Process.Pid) }
 
-// live returns when the process has ended, and all that it started.
+// live passes on what the process prints, and returns when the process and everything that it started have ended.
 func (p *process) live() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		if awaitExit(p.cmd.Process.Pid) {
-			_ = p.kill() // what it left behind, mostly nothing
+			_ = p.kill() // ends what the process has left behind, mostly nothing
 		}
 	}()
 	if p.prints != nil {
 		p.prints.started()
 		if err := pass(&p.out, p.prints.read); err != nil {
 			_ = p.kill()
-			_, _ = io.Copy(io.Discard, p.prints.read) // up to the end of those who write
+			_, _ = io.Copy(io.Discard, p.prints.read) // until the last process that writes has ended
 		}
 	}
 	<-ended
@@ -162,7 +162,7 @@ func (p *process) live() error {
 	return p.cmd.Wait()
 }
 
-// verdict tells why the process ended as it did.
+// verdict returns the error of a run: that of the context, the writer, the reader or the process, in that order.
 func (p *process) verdict(ctx context.Context, c Command, err error) error {
 	switch {
 	case ctx.Err() != nil && (err != nil || p.out.err != nil || p.in.err != nil):
@@ -177,7 +177,7 @@ func (p *process) verdict(ctx context.Context, c Command, err error) error {
 	return nil
 }
 
-// input is what the process reads. An error of the reader ends the process.
+// input feeds the process. An error of the reader ends the process.
 type input struct {
 	r      io.Reader
 	failed func() error
@@ -207,7 +207,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// used reads what a process that has ended took.
+// used returns what a process that has ended took.
 func used(state *os.ProcessState) usage {
 	if state == nil {
 		return usage{}

@@ -11,43 +11,43 @@ import (
 	"github.com/graspd/graspd/internal/lately"
 )
 
-// slots are how many processes of a kind run at once. Heavy work has half of them, rounded up, and the rest is for light work alone,
-// which otherwise goes first: nobody with a little waits for those with much. One of heavy work runs as soon as any waits. Who waits
-// gets a slot in turns of parties, those before others that have fewest at the time, of these who took least of the processor lately,
-// and of these the work for whom others did least.
+// slots hands out the slots of one kind of work. Heavy work may have half of them, rounded up; the rest is for light work alone, and light
+// work goes first, so that nobody with a little waits for those with much. But where no heavy work runs, waiting heavy work gets the next
+// slot. A slot goes to the party that has the fewest, of these to the one that took least of the processor lately, and within these to work for
+// the owner with the fewest slots and the least processor time. Of equals the one goes first whose turn is longest ago.
 type slots struct {
-	places, perParty int           // who may wait
-	most             time.Duration // how long others than our own wait; 0 is without a bound
+	places, perParty int           // how much work may wait: in all, and of one party
+	most             time.Duration // how long the work of a party waits at most; 0 is without a bound
 	heavies          int           // how many of the slots heavy work may have
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	free    int
 	running map[string]int // slots of each party that has any
-	theirs  map[string]int // and of each owner
+	theirs  map[string]int // slots of each owner that has any
 	heavy   int            // slots of heavy work
 	waiting map[string][]*waiter
-	turn    []string // the parties that wait, who waits longest for a turn in front
+	turn    []string // the parties with work that waits; the one whose turn is longest ago in front
 	queued  int
-	burden  int // of those, heavy ones
+	burden  int // how many of those are heavy
 	refused uint64
-	taken   lately.Use[string] // of the processor, by party
-	spent   lately.Use[string] // and by owner
+	taken   lately.Use[string] // processor time, by party
+	spent   lately.Use[string] // processor time, by owner
 }
 
-// work is what needs a slot.
+// work is work that needs a slot.
 type work struct {
-	party string // who has it done; "" is our own
-	owner string // for whom, as far as that is signed; "" is nobody
+	party string // who has it done; "" is graspd itself
+	owner string // whom it is for, as far as that is signed; "" is nobody
 	heavy bool
 }
 
 type waiter struct {
 	work
 	granted chan struct{}
-	sent    chan struct{} // closed when it is sent away for others
+	sent    chan struct{} // closed when makeRoom sends it away
 }
 
-// heavyFraction is the part of the places that heavy work may wait in.
+// heavyFraction says which part of the places heavy work may take: one in so many.
 const heavyFraction = 4
 
 func newSlots(n, places, perParty int) *slots {
@@ -57,7 +57,7 @@ func newSlots(n, places, perParty int) *slots {
 	}
 }
 
-// take waits for a slot.
+// take waits for a slot. It fails with ErrBusy, or with the cause of ctx. The caller gives the slot back with give.
 func (s *slots) take(ctx context.Context, c work) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -70,13 +70,13 @@ func (s *slots) take(ctx context.Context, c work) error {
 	if err == errSent {
 		return ErrBusy
 	}
-	if err != nil && !s.leave(w) { // it was granted meanwhile
+	if err != nil && !s.leave(w) { // it got its slot meanwhile
 		s.give(c)
 	}
 	return err
 }
 
-// takeFree takes a slot that is free.
+// takeFree takes a slot without waiting. It fails with ErrBusy where none is free for the work.
 func (s *slots) takeFree(ctx context.Context, c work) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -92,7 +92,7 @@ func (s *slots) takeFree(ctx context.Context, c work) error {
 	return nil
 }
 
-// await waits until w has its slot. It fails when it takes too long, or ctx ends.
+// await waits until w has its slot. It fails when that takes too long, when makeRoom sends w away, or when ctx ends.
 func (s *slots) await(ctx context.Context, w *waiter) error {
 	select {
 	case <-w.granted:
@@ -117,7 +117,7 @@ func (s *slots) await(ctx context.Context, w *waiter) error {
 	}
 }
 
-// ask takes a slot or a place among those that wait; nil if there is neither. Those of the own party always have a place.
+// ask takes a slot or a place to wait, and returns nil if there is neither. graspd's own work always gets a place.
 func (s *slots) ask(c work) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,10 +142,10 @@ func (s *slots) ask(c work) *waiter {
 	return w
 }
 
-// may reports whether a slot that is free is for w. It is called with mu held.
+// may reports whether w may have a free slot. The caller holds mu.
 func (s *slots) may(w *waiter) bool { return !w.heavy || s.heavy < s.heavies }
 
-// hasRoom reports whether there is room for c among those that wait, and makes it where c has the better claim. It is called with mu held.
+// hasRoom reports whether there is a place for c to wait, and makes one where c has the better claim. The caller holds mu.
 func (s *slots) hasRoom(c work) bool {
 	if c.heavy && s.burden >= max(1, s.places/heavyFraction) {
 		return s.makeRoom(c)
@@ -153,11 +153,12 @@ func (s *slots) hasRoom(c work) bool {
 	return s.queued < s.places || s.makeRoom(work{party: c.party})
 }
 
-// errSent is why somebody waits no more.
+// errSent says that makeRoom has sent work away.
 var errSent = errors.New("others who have fewer came")
 
-// makeRoom sends the last one away of the party that has most waiting, if it has more than who asks would have, or as many and
-// took more of the processor lately. For heavy work only such gives way. It is called with mu held.
+// makeRoom sends away the last waiting work of the party that has the most waiting, and reports whether it did. That party must have more
+// waiting than the party of c would have, or as much and have taken more of the processor lately. For heavy work only heavy work gives way.
+// The caller holds mu.
 func (s *slots) makeRoom(c work) bool {
 	now := time.Now()
 	has := func(party string) (n, last int) {
@@ -188,7 +189,7 @@ func (s *slots) makeRoom(c work) bool {
 	return true
 }
 
-// took notes what a process took of the processor.
+// took notes the processor time of a process.
 func (s *slots) took(c work, cpu time.Duration) {
 	if c.party == "" {
 		return
@@ -213,7 +214,7 @@ func (s *slots) grant(w *waiter) {
 	close(w.granted)
 }
 
-// leave takes back what w waits for, unless it was granted.
+// leave gives up the place of w, and reports false where w has got its slot.
 func (s *slots) leave(w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +226,7 @@ func (s *slots) leave(w *waiter) bool {
 	return true
 }
 
-// drop takes one out of those that wait.
+// drop takes waiting work i of a party out. The caller holds mu.
 func (s *slots) drop(party string, i int) {
 	s.queued--
 	if s.waiting[party][i].heavy {
@@ -237,7 +238,7 @@ func (s *slots) drop(party string, i int) {
 	}
 }
 
-// give hands a slot on.
+// give gives a slot back, and hands it to work that waits.
 func (s *slots) give(c work) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,7 +256,7 @@ func (s *slots) give(c work) {
 	}
 	s.free--
 	s.drop(w.party, slices.Index(s.waiting[w.party], w))
-	if i := slices.Index(s.turn, w.party); i >= 0 { // it has had its turn
+	if i := slices.Index(s.turn, w.party); i >= 0 { // the party has had its turn
 		s.turn = append(slices.Delete(s.turn, i, i+1), w.party)
 	}
 	s.grant(w)
@@ -267,7 +268,7 @@ func less(of map[string]int, key string) {
 	}
 }
 
-// next is who gets a free slot; nil where nobody waits who may have it. It is called with mu held.
+// next returns the work that gets a free slot; nil where none waits that may have it. The caller holds mu.
 func (s *slots) next() *waiter {
 	if w := s.first(s.heavy == 0 && s.burden > 0); w != nil {
 		return w
@@ -278,7 +279,7 @@ func (s *slots) next() *waiter {
 	return s.first(true)
 }
 
-// first is whose turn it is of those whose work is heavy, or is not; nil where there are none. It is called with mu held.
+// first returns the work whose turn it is among heavy work, or among light work; nil where there is none. The caller holds mu.
 func (s *slots) first(heavy bool) *waiter {
 	now := time.Now()
 	var best *waiter
@@ -292,7 +293,7 @@ func (s *slots) first(heavy bool) *waiter {
 	return best
 }
 
-// order is below 0 where a goes before b, which has waited longer for its turn. It is called with mu held.
+// order returns less than 0 where a goes before b, whose turn is longer ago. The caller holds mu.
 func (s *slots) order(now time.Time, a, b *waiter) int {
 	return cmp.Or(
 		s.running[a.party]-s.running[b.party], s.taken.Seconds(now, a.party)-s.taken.Seconds(now, b.party),

@@ -8,16 +8,16 @@ import (
 	"github.com/graspd/graspd/internal/durations"
 )
 
-// Stats are figures of one kind of processes since the start.
+// Stats has the figures of one kind of work since the start.
 type Stats struct {
-	Running, Queued int              // at the time
-	Refused         uint64           // for too many that waited
-	Ended           uint64           // in all
-	Failed          uint64           // of them, by themselves, by a limit or by something else that killed them
-	ByLimit         uint64           // of those
-	CPU             time.Duration    // of all
+	Running, Queued int              // at the moment
+	Refused         uint64           // work that got no place to wait, or lost it to other work
+	Ended           uint64           // processes, all
+	Failed          uint64           // of those that ended: by themselves, by a limit, or killed by something else
+	ByLimit         uint64           // of those that failed
+	CPU             time.Duration    // processor time of all
 	MaxMemory       int64            // bytes: the most that one process had
-	Waited          durations.Counts // for a slot, of those that got one
+	Waited          durations.Counts // how long work that got a slot had waited for it
 }
 
 // Stats returns the figures of a kind.
@@ -33,7 +33,7 @@ func (g *Git) Stats(k Kind) Stats {
 	return st
 }
 
-// pool is what there is for processes of one kind.
+// pool has the slots and the figures of one kind of work.
 type pool struct {
 	slots *slots
 
@@ -47,14 +47,14 @@ func (p *pool) ended() Stats {
 	return p.stats
 }
 
-// forget sets the figures back, so that the trials of the program, one of which is to fail, are no work that somebody asked for.
+// forget sets the figures to zero after the trials of the program, of which one must fail: nobody has asked for that work.
 func (p *pool) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats = Stats{}
 }
 
-// waited notes how long somebody waited for their slot.
+// waited notes how long work has waited for its slot.
 func (p *pool) waited(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// keptHead and keptTail are how many bytes of what a process says are kept: the first things that are wrong, and the last.
+// keptHead and keptTail are how many bytes tail keeps of what a process says: of the beginning, and of the end.
 const (
 	keptHead = 4 << 10
 	keptTail = 4 << 10
 )
 
-// tail keeps the beginning and the end of what a process says.
+// tail is a writer that keeps the beginning and the end of what a process says.
 type tail struct {
-	own *strings.Replacer // takes our directories out
+	own *strings.Replacer // takes the directories of the repository out
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	head []byte
 	ring []byte
 	lost bool
@@ -55,7 +55,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is what was said, as printable lines.
+// String returns what the process said, as printable lines.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,8 @@ func (t *tail) String() string {
 	return printable(t.own.Replace(text + string(t.ring)))
 }
 
-// printable shows whatever is no printable character by its code. Lines stay lines; a progress that draws over itself is lines too.
+// printable writes every character that is not printable as its code. Lines stay lines, and a progress that draws over itself becomes lines
+// too.
 func printable(text string) string {
 	var b strings.Builder
 	for i, size := 0, 0; i < len(text); i += size {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Version is one of git.
+// Version is a version of git.
 type Version struct{ Major, Minor, Patch int }
 
 func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
@@ -22,11 +22,11 @@ func (v Version) compare(other Version) int {
 	return cmp.Or(cmp.Compare(v.Major, other.Major), cmp.Compare(v.Minor, other.Minor), cmp.Compare(v.Patch, other.Patch))
 }
 
-// oldest is the oldest release with all that is asked of git here: cruft packs, fsck's classes in index-pack, and the fixes of
-// 2024 without what these broke at first.
+// oldest is the oldest release that has everything graspd needs: cruft packs, fsck's classes in index-pack, and the fixes of 2024 without what
+// these broke at first.
 var oldest = Version{2, 39, 5}
 
-// unfixed is the one release that knows GIT_NO_LAZY_FETCH and does not keep to it where it matters (CVE-2024-32465).
+// unfixed is the one release that knows GIT_NO_LAZY_FETCH but does not obey it where it matters (CVE-2024-32465).
 var unfixed = Version{2, 45, 0}
 
 var versionLine = regexp.MustCompile(`^git version (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?`)
@@ -37,12 +37,12 @@ func parseVersion(printed string) (v Version, ok bool) {
 		return Version{}, false
 	}
 	for i, into := range []*int{&v.Major, &v.Minor, &v.Patch} {
-		*into, _ = strconv.Atoi(m[i+1]) // digits, or nothing for a third that is not there
+		*into, _ = strconv.Atoi(m[i+1]) // digits, or nothing where there is no third number
 	}
 	return v, true
 }
 
-// UnfitError says why a git cannot be used, and what to do.
+// UnfitError says why graspd cannot use a git program, and what to do.
 type UnfitError struct{ Text string }
 
 func (e *UnfitError) Error() string { return e.Text }
@@ -51,7 +51,7 @@ func unfit(format string, args ...any) error {
 	return &UnfitError{fmt.Sprintf(format, args...) + ": install git " + oldest.String() + " or newer"}
 }
 
-// look finds the program.
+// look finds the program and returns its path. It fails with an UnfitError.
 func look(name string) (string, error) {
 	if name == "" {
 		name = "git"
@@ -66,8 +66,8 @@ func look(name string) (string, error) {
 	return filepath.Abs(found)
 }
 
-// fit asks the program what it is, and tries whether it keeps from fetching what a repository lacks: the fixes that do so came
-// together with that of CVE-2024-32004, also where a distribution took them into an older release.
+// fit asks the program for its version, and tries whether it refrains from fetching objects that a repository lacks. The fixes that keep it
+// from that came together with the fix of CVE-2024-32004, also where a distribution took them into an older release.
 func (g *Git) fit(ctx context.Context) (Version, error) {
 	var out bytes.Buffer
 	if err := g.Run(ctx, version(), Run{Out: &out}); err != nil {
@@ -82,14 +82,14 @@ func (g *Git) fit(ctx context.Context) (Version, error) {
 	case v == unfixed:
 		return v, unfit("git %s at %s lacks the fixes of CVE-2024-32004 and CVE-2024-32465", v, g.program)
 	}
-	for line := range strings.Lines(out.String()) { // since 2.50
+	for line := range strings.Lines(out.String()) { // git tells this since 2.50
 		if sha1, ok := strings.CutPrefix(line, "SHA-1: "); ok && strings.TrimSpace(sha1) != "SHA1_DC" {
 			return v, unfit("git %s at %s computes SHA-1 without detecting collisions", v, g.program)
 		}
 	}
 	var ended *Error
 	err := g.Run(ctx, lazyFetch(), Run{})
-	if !errors.As(err, &ended) || ended.Ending != Exited { // it is to find nothing, and to say so by its code
+	if !errors.As(err, &ended) || ended.Ending != Exited { // it must find nothing, and say so by its exit code
 		return v, unfitOr(ctx, err, "git %s at %s does not work (%v)", v, g.program, err)
 	}
 	if strings.Contains(ended.Stderr, "'"+lazyTransport+"'") {
@@ -98,7 +98,7 @@ func (g *Git) fit(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-// unfitOr is the error of a context that ended, or of an unfit program.
+// unfitOr returns err where the context has ended, and else the error of an unfit program.
 func unfitOr(ctx context.Context, err error, format string, args ...any) error {
 	if ctx.Err() != nil {
 		return err
