@@ -25,11 +25,11 @@ const faultTold = 24 * time.Hour
 func (c Config) problems(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	answerJSON(w, Problems{Problems: c.look(ctx)})
+	answerJSON(w, Problems{Problems: c.Look(ctx)})
 }
 
-// look lists what is wrong now.
-func (c Config) look(ctx context.Context) []string {
+// Look lists what is wrong now, as /problems.json does.
+func (c Config) Look(ctx context.Context) []string {
 	if c.Sync == nil {
 		return c.troubles(ctx, nil)
 	}

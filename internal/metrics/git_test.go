@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,18 @@ func hosted() Config {
 			Waited: durations.Counts{Classes: [len(durations.Bounds) + 1]uint64{1, 2, 0, 2}, Sum: 1250 * time.Millisecond}}
 	}}
 	return c
+}
+
+// TestProblemsAreCounted: an alert hears of every problem that the operator is told of.
+func TestProblemsAreCounted(t *testing.T) {
+	c, _ := sample()
+	if got := scrape(t, c); !strings.Contains(got, "\ngraspd_problems 0\n") {
+		t.Error("without anybody who looks there is a problem")
+	}
+	c.Problems = func(context.Context) []string { return []string{"one", "two"} }
+	if got := scrape(t, c); !strings.Contains(got, "\ngraspd_problems 2\n") {
+		t.Error("two problems are not told")
+	}
 }
 
 func TestTheFiguresOfHosting(t *testing.T) {

@@ -31,6 +31,8 @@ type Config struct {
 	Faults  *contain.Faults
 	Backups func() status.Backups // nil when this relay makes none by itself
 	Reports Reports               // nil when none are kept
+	// Problems lists what the operator should mend; nil where nobody looks.
+	Problems func(ctx context.Context) []string
 }
 
 // Reports keeps what people have reported.
@@ -69,6 +71,7 @@ func newCollector(from Config) *collector {
 	ofFaults(c, from.Faults)
 	ofBackups(c, from.Backups)
 	ofReports(c, from.Reports)
+	ofProblems(c, from.Problems)
 	return c
 }
 

@@ -37,6 +37,7 @@ func (n *Node) adminPages() *admin.Pages {
 			m.Git.Processes = n.git.Stats
 		}
 	}
+	m.Problems = c.Look
 	c.Metrics = metrics.Handler(m)
 	return admin.New(c)
 }
