@@ -10,11 +10,12 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// What a relay lacks of everything is told per repository by looking at those
-// events: they are few, or it would not be asked as a whole.
+// A comparison of everything tells which events a relay lacks, but not of which
+// repositories they are. graspd reads these events to find out: they are few, or it
+// would not compare everything at once.
 
-// Compared takes what the relay lacks of everything that is here, where known says that this is known of all events. It
-// reports whether it is to be found out what those events name, for Attributed.
+// Compared takes the events that the relay lacks of everything that is here; known says whether that is known of all events.
+// It reports whether the caller has to find out what those events name, for Attributed.
 func (b *Book) Compared(w *want.Want, lacks []nostr.ID, known bool) (ask bool) {
 	switch {
 	case !known:
@@ -27,10 +28,10 @@ func (b *Book) Compared(w *want.Want, lacks []nostr.ID, known bool) (ask bool) {
 	return true
 }
 
-// Ask notes under which name it was asked what the events are that the relay lacks.
+// Ask notes the name of the question what the events name that the relay lacks. The question is open now.
 func (b *Book) Ask(name string) { b.asking = name }
 
-// Unanswered takes that the open question, if there is one, will not be answered.
+// Unanswered notes that the open question, if there is one, will get no answer. What was known before stays.
 func (b *Book) Unanswered() {
 	if b.asking != "" {
 		b.keepLast()
@@ -38,12 +39,12 @@ func (b *Book) Unanswered() {
 	b.asking = ""
 }
 
-// Drop forgets that a question is open.
+// Drop forgets the open question.
 func (b *Book) Drop() { b.asking = "" }
 
-// Attributed answers the question of that name, if it is the open one: with what the events name that the relay lacks,
-// NamesOf each, or with nothing where that could not be read. An event counts once among a repository's own and once among
-// those of root events, under the first name that is one of them, as in what is asked together.
+// Attributed answers the question of that name, if it is the open one. events has NamesOf each event that the relay lacks;
+// failed says that these could not be read. An event counts once among the events of repositories and once among the events
+// of root events, under the first of its names that is such, as in filters that are asked together.
 func (b *Book) Attributed(name string, w *want.Want, wanted func(want.Item) bool, events [][]string, failed bool) {
 	if b.asking == "" || name != b.asking {
 		return
@@ -74,8 +75,8 @@ func (b *Book) Attributed(name string, w *want.Want, wanted func(want.Item) bool
 	b.lack(w, lacks)
 }
 
-// lack notes what the relay lacks now. How much of each repository is here is as
-// it was when the relay was last asked by items.
+// lack notes what the relay lacks now. The number of events here, per repository,
+// stays as of the last time that the relay was asked by items.
 func (b *Book) lack(w *want.Want, lacks map[uint32]shares) {
 	now := make(map[uint32]shares, len(b.last))
 	for ord, x := range b.last {
@@ -83,7 +84,7 @@ func (b *Book) lack(w *want.Want, lacks map[uint32]shares) {
 	}
 	for ord, x := range lacks {
 		was, known := now[ord]
-		if !known { // it was never asked by items
+		if !known { // the relay was never asked for this repository by items
 			continue
 		}
 		was.own.Lacks, was.roots.Lacks = x.own.Lacks, x.roots.Lacks
@@ -98,15 +99,15 @@ func (b *Book) lack(w *want.Want, lacks map[uint32]shares) {
 	b.recount(w)
 }
 
-// keepLast leaves it at what was known before.
+// keepLast takes what was known before as what the comparison of everything told.
 func (b *Book) keepLast() {
 	if b.filling {
 		b.whole = maps.Clone(b.last)
 	}
 }
 
-// owned is the key of a filter's value: the same for a repository's address and
-// that of its state.
+// owned returns the key of a filter's value: the same for a repository's address and
+// for the address of its state.
 func owned(tag byte, value string) string {
 	if tag != 'd' && strings.HasPrefix(value, "30618:") {
 		value = "30617" + value[len("30617"):]
@@ -144,7 +145,7 @@ func belonging(w *want.Want, layer want.Layer, in func(want.Item) bool) map[stri
 	return out
 }
 
-// NamesOf returns what may make an event belong to repositories: keys of their identifiers, addresses and root events.
+// NamesOf returns the keys by which an event may belong to repositories: keys of identifiers, addresses and root events.
 func NamesOf(e *nostr.Event) []string {
 	var out []string
 	for _, t := range e.Tags {
@@ -160,7 +161,7 @@ func NamesOf(e *nostr.Event) []string {
 	return out
 }
 
-// isRootKey tells the id of a root event from what names a repository.
+// isRootKey reports whether a key is that of a root event; otherwise it names a repository.
 func isRootKey(key string) bool {
 	return key[0] == 'e' || key[0] == 'q' && !strings.Contains(key, ":")
 }

@@ -1,6 +1,6 @@
-// Package coverage measures how much of what is here a relay has, per repository. It asks the relay nothing: reconciliations
-// compare both sides anyway, and Tally counts what one of them tells. Book adds tallies up. An event counts once within what
-// is asked together (the filters of a repository, or those of some root events), under one of the values that it has.
+// Package coverage measures, per repository, how many of the events here a relay has. It asks the relay nothing: reconciliations
+// compare both sides anyway, and a Tally counts what one of them tells. A Book adds tallies up. Within the filters that are asked
+// together, those of a repository or those of some root events, an event counts once, under one of its values.
 package coverage
 
 import (
@@ -18,42 +18,42 @@ type Count struct{ Here, Lacks uint64 }
 
 func (s Count) plus(o Count) Count { return Count{s.Here + o.Here, s.Lacks + o.Lacks} }
 
-// shares are those of one repository: of its own filters and of its root events'.
+// shares counts the events of one repository: those for its own filters, and those for the filters of its root events.
 type shares struct{ own, roots Count }
 
 func (s shares) sum() Count { return s.own.plus(s.roots) }
 
-// Book is what is known of one relay, by the Ord of repositories. It outlives connections. Zero is nothing known, and no
-// catch-up under way: Begin comes before Add.
+// Book holds what is known of one relay, by the Ord of repositories. It outlives connections. The zero Book knows nothing, and
+// has no catch-up under way. Call Begin before Add.
 type Book struct {
 	last    map[uint32]shares // as of the last full catch-up that ended
-	next    map[uint32]shares // of the one under way, asked by items
-	whole   map[uint32]shares // of the one under way, as a comparison of everything told last; nil = none did
-	filling bool              // one is under way
-	asking  string            // name of the question what the events are that the relay lacks of everything; empty = none is open
-	told    time.Duration     // when the operator was told last what the relay lacks
-	before  bool              // they ever were
+	next    map[uint32]shares // of the catch-up under way, asked by items
+	whole   map[uint32]shares // of the catch-up under way, as the last comparison of everything told; nil = there was none
+	filling bool              // a full catch-up is under way
+	asking  string            // name of the open question what the lacking events name; empty = none is open
+	told    time.Duration     // when the operator last heard what the relay lacks
+	before  bool              // the operator has heard it before
 	totals  totals
 }
 
-// totals are those of all repositories that are wanted. They are kept, as the repositories are many.
+// totals sums up all wanted repositories. A Book keeps the totals, as the repositories are many.
 type totals struct {
 	Count
 	lacking int // repositories of which the relay lacks any
 }
 
-// lackInterval is the time between two words about what a relay lacks.
+// lackInterval is the least time between two log lines about what a relay lacks.
 const lackInterval = time.Hour
 
-// Begin forgets what the catch-up under way has found so far: another one begins.
+// Begin begins another full catch-up, and forgets what the one under way has found so far.
 func (b *Book) Begin() {
 	b.next, b.whole, b.filling, b.asking = make(map[uint32]shares), nil, true, ""
 }
 
-// Filling says whether a full catch-up is under way whose end would tell what counts.
+// Filling reports whether a full catch-up is under way and no question is open, so that End may end it.
 func (b *Book) Filling() bool { return b.filling && b.asking == "" }
 
-// End makes what the catch-up under way has found what counts.
+// End ends the catch-up under way: what it has found counts from now on.
 func (b *Book) End(w *want.Want) {
 	for ord, y := range b.whole {
 		x := b.next[ord]
@@ -67,10 +67,10 @@ func (b *Book) End(w *want.Want) {
 	b.recount(w)
 }
 
-// MostFormer is how many repositories that are wanted no more may be counted beside twice those that are wanted.
+// MostFormer is how many figures of repositories a map of a Book may have beyond twice the wanted ones.
 const MostFormer = 64
 
-// Want takes another Want. Repositories that are wanted no more are forgotten when they have become many.
+// Want takes another Want. It forgets repositories that are wanted no more once they have become many.
 func (b *Book) Want(w *want.Want) {
 	for _, m := range []map[uint32]shares{b.last, b.next, b.whole} {
 		if len(m) <= 2*len(w.Repos)+MostFormer {
@@ -84,17 +84,17 @@ func (b *Book) Want(w *want.Want) {
 	b.recount(w)
 }
 
-// Leave forgets all but when the operator was told, as nothing is wanted of the relay any more.
+// Leave forgets all but when the operator was told, as graspd wants nothing of the relay any more.
 func (b *Book) Leave() { *b = Book{told: b.told, before: b.before} }
 
-// Filter is one filter of what was asked together, and what its comparison told.
+// Filter is one of the filters that were asked together, and what its comparison told.
 type Filter struct {
-	Tag    byte     // of its only list
-	Values []string // of that list
+	Tag    byte     // the tag of its only list
+	Values []string // the values of that list
 	Tally  *Tally
 }
 
-// Add takes what the filters for some items of a layer told. It takes nothing unless all of them were compared in full.
+// Add takes what the filters for some items of a layer told. It takes nothing unless all filters were compared in full.
 func (b *Book) Add(w *want.Want, layer want.Layer, asked func(want.Item) bool, filters []Filter) {
 	for _, f := range filters {
 		if !f.Tally.Complete {
@@ -113,7 +113,7 @@ func (b *Book) Add(w *want.Want, layer want.Layer, asked func(want.Item) bool, f
 	b.recount(w)
 }
 
-// note takes what was found of repositories.
+// note adds what was found of repositories.
 func (b *Book) note(l want.Layer, found map[uint32]Count) {
 	into := b.last
 	if b.filling {
@@ -121,7 +121,7 @@ func (b *Book) note(l want.Layer, found map[uint32]Count) {
 	}
 	for ord, s := range found {
 		x := into[ord]
-		if l == want.LayerRepositories { // a new revision is asked in place of the former one
+		if l == want.LayerRepositories { // a new revision takes the place of the former one
 			x.own = s
 		} else {
 			x.roots = x.roots.plus(s)
@@ -130,7 +130,7 @@ func (b *Book) note(l want.Layer, found map[uint32]Count) {
 	}
 }
 
-// recount works the totals out, whenever what is wanted or known of it changes: that takes a walk through all of it anyway.
+// recount works out the totals. Callers call it when the Want or the figures change, for which they walk through all anyway.
 func (b *Book) recount(w *want.Want) { b.totals = b.count(w) }
 
 func (b *Book) count(w *want.Want) (all totals) {
@@ -144,10 +144,10 @@ func (b *Book) count(w *want.Want) (all totals) {
 	return all
 }
 
-// Of returns what counts of the repository with that Ord.
+// Of returns the figures of the repository with that Ord.
 func (b *Book) Of(ord uint32) Count { return b.last[ord].sum() }
 
-// Kept yields the Ord of the repository that each figure is of that is kept. A repository has up to three.
+// Kept yields, for each figure that the Book keeps, the Ord of its repository. A repository has up to three figures.
 func (b *Book) Kept() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		for _, m := range []map[uint32]shares{b.last, b.next, b.whole} {
@@ -160,10 +160,10 @@ func (b *Book) Kept() iter.Seq[uint32] {
 	}
 }
 
-// Total returns what counts of all repositories that are wanted, and of how many of them the relay lacks any event.
+// Total returns the figures of all wanted repositories together, and of how many of them the relay lacks any event.
 func (b *Book) Total() (s Count, lacking int) { return b.totals.Count, b.totals.lacking }
 
-// Tell returns the repository of which the relay lacks most, if the operator is to be told at the time now; nil otherwise.
+// Tell returns the repository of which the relay lacks the most, if it is time to tell the operator; nil otherwise.
 func (b *Book) Tell(w *want.Want, now time.Duration) (worst *want.RepoWant) {
 	for _, r := range w.Repos {
 		if lacks := b.Of(r.Ord).Lacks; lacks > 0 && (worst == nil || lacks > b.Of(worst.Ord).Lacks) {

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// NoValue stands in Window.Values for an event that does not count: it is not known under which value it stands, or it is not shown to others.
+// NoValue stands in Window.Values for an event that does not count: nobody knows under which value it stands, or others do not see it.
 const NoValue int16 = -1
 
 // Window is one range of times that a reconciliation has compared.
@@ -19,14 +19,14 @@ type Window struct {
 	Lacks  map[[32]byte]struct{} // ids of Set that the relay lacks
 }
 
-// Told says whether it is known of each event whether it counts.
+// Told reports whether Values says of each event whether it counts.
 func (w Window) Told() bool { return len(w.Values) == w.Set.Len() }
 
-// Tally is what the comparison of one filter told. Zero is nothing yet.
+// Tally counts what the comparison of one filter told. The zero Tally has heard nothing yet.
 type Tally struct {
 	Complete bool     // all that the filter asks for was compared
 	shares   []Count  // by the filter's values; nil = no tag tells the repository
-	counted  []uint64 // the events in them, sorted
+	counted  []uint64 // the events in shares, sorted
 }
 
 func key(id [32]byte) uint64 { return binary.BigEndian.Uint64(id[:]) }
@@ -36,13 +36,13 @@ func (y *Tally) has(k uint64) bool {
 	return ok
 }
 
-// Add counts what one window told of a filter with so many values in its list. An event that is in one of others, the tallies
-// of what is asked together, counts there.
+// Add counts what one window told of a filter with so many values in its list. others are the tallies of the filters that are
+// asked together: an event that one of them has counted counts there.
 func (y *Tally) Add(w Window, values int, others iter.Seq[*Tally]) {
 	if y.shares == nil {
 		y.shares = make([]Count, values)
 	}
-	before := *y // it may be the second comparison of the same
+	before := *y // this may be the second comparison of the same events
 	for i, v := range w.Values {
 		if v == NoValue || int(v) >= len(y.shares) {
 			continue
@@ -70,7 +70,7 @@ func countedIn(others iter.Seq[*Tally], except *Tally, k uint64) bool {
 	return false
 }
 
-// Lacking returns what the relay lacks of what counts in the window.
+// Lacking returns the events in the window that count and that the relay lacks.
 func (w Window) Lacking() (ids []nostr.ID) {
 	if len(w.Lacks) == 0 {
 		return nil

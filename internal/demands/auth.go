@@ -3,32 +3,32 @@ package demands
 import "time"
 
 // Auth is NIP-42 on one connection. This relay authenticates once, with its own
-// key, and only when something is refused for want of it. Until that is settled,
-// what was refused waits: the verdict, or its time, takes it back. The zero value
-// is a connection on which nothing was refused.
+// key, and only when the other relay refuses something for want of authentication.
+// Refused requests wait until the other relay has decided, or the time for that is
+// over. The zero Auth is that of a connection on which nothing was refused.
 type Auth struct {
 	phase     phase
 	challenge string
-	until     time.Duration // the challenge, or the verdict on its answer, is awaited until then
+	until     time.Duration // until when to wait for the challenge, or for the verdict on its answer
 }
 
 type phase uint8
 
 const (
 	idle   phase = iota
-	wanted       // something was refused for want of it; there is no challenge yet
-	asked        // the challenge is answered
+	wanted       // something was refused for want of authentication, and there is no challenge yet
+	asked        // we have answered the challenge, and there is no verdict yet
 	granted
 	denied
 )
 
-// LongestChallenge is how many bytes of a stranger's text are signed.
+// LongestChallenge is the longest challenge in bytes, a stranger's text, that graspd signs.
 const LongestChallenge = 1024
 
-// patience is how long a challenge, or the verdict on its answer, is awaited.
+// patience is how long to wait for a challenge, or for the verdict on its answer.
 const patience = 30 * time.Second
 
-// Challenged remembers what the relay wants to see signed. It reports whether that is to be signed now.
+// Challenged remembers the text that the relay wants to see signed. It reports whether to sign it now.
 func (a *Auth) Challenged(text string, now time.Duration) bool {
 	if len(text) > LongestChallenge {
 		return false
@@ -37,7 +37,7 @@ func (a *Auth) Challenged(text string, now time.Duration) bool {
 	return a.phase == wanted && a.answer(now)
 }
 
-// Challenge is what the relay wants to see signed; "" as long as it sent none.
+// Challenge returns the text that the relay wants to see signed; "" as long as it has sent none.
 func (a *Auth) Challenge() string { return a.challenge }
 
 func (a *Auth) answer(now time.Duration) bool {
@@ -45,17 +45,18 @@ func (a *Auth) answer(now time.Duration) bool {
 	return true
 }
 
-// Hope is what becomes of a request that was refused for want of authentication.
+// Hope says what becomes of a request that was refused for want of authentication.
 type Hope uint8
 
 // The hopes.
 const (
-	None    Hope = iota // it is refused
-	Now                 // it was sent before this relay was authenticated, and is sent again
+	None    Hope = iota // it stays refused
+	Now                 // it went out before this relay was authenticated: send it again
 	Verdict             // it waits for the verdict
 )
 
-// Refused takes such a refusal of what went out in a manner. sign says that the challenge is to be signed now.
+// Refused takes the refusal, for want of authentication, of a request that went out in the manner as. sign says whether to sign the
+// challenge now.
 func (a *Auth) Refused(as Manner, now time.Duration) (h Hope, sign bool) {
 	switch a.phase {
 	case granted:
@@ -74,7 +75,7 @@ func (a *Auth) Refused(as Manner, now time.Duration) (h Hope, sign bool) {
 	return Verdict, false
 }
 
-// Answered takes the relay's verdict. It reports whether one was awaited.
+// Answered takes the relay's verdict. It reports whether a verdict was awaited.
 func (a *Auth) Answered(ok bool) bool {
 	if a.phase != asked {
 		return false
@@ -86,17 +87,18 @@ func (a *Auth) Answered(ok bool) bool {
 	return true
 }
 
-// Granted says whether the relay has accepted our AUTH.
+// Granted reports whether the relay has accepted our AUTH.
 func (a *Auth) Granted() bool { return a.phase == granted }
 
-// Awaited says whether a challenge or a verdict is to come.
+// Awaited reports whether a challenge or a verdict is awaited.
 func (a *Auth) Awaited() bool { return a.phase == wanted || a.phase == asked }
 
-// Until is when an awaited challenge or verdict is waited for no more.
+// Until returns the time until which to wait for an awaited challenge or verdict.
 func (a *Auth) Until() time.Duration { return a.until }
 
-// Expire ends the wait for what has not come by now, and returns what that was; "" where nothing is awaited or it is early.
-// There is no hope of a verdict on this connection then, or, without a challenge, until one comes.
+// Expire ends the wait for a challenge or a verdict that has not come by now, and says which it was; "" where nothing is
+// awaited or it is early. After a missed verdict there is no hope on this connection; after a missed challenge none until one
+// comes.
 func (a *Auth) Expire(now time.Duration) (missed string) {
 	switch {
 	case !a.Awaited() || now < a.until:

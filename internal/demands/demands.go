@@ -1,11 +1,11 @@
-// Package demands is what a relay demands before it answers: that who asks authenticates (NIP-42), that filters name kinds,
-// and that they do not ask for requests to vanish (NIP-62). It judges refusals and keeps what they have shown. Times are
-// those of a clock that counts from any fixed point.
+// Package demands learns what a relay demands before it answers: that whoever asks authenticates (NIP-42), that filters name
+// kinds, and that filters do not ask for requests to vanish (NIP-62). It judges refusals and remembers what they have shown.
+// Times are readings of a clock that counts from any fixed point.
 package demands
 
-// Manner is how a request went out. A refusal is judged by it: what the relay demands may be met since.
+// Manner says how a request went out. Refusals are judged by it: the request may have gone out before the demand was met.
 type Manner struct {
-	Authorized bool // after the relay had accepted our AUTH
+	Authorized bool // it went out after the relay had accepted our AUTH
 	Kindless   bool // a filter names no kinds of its own
 	Mode       Mode
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/graspd/graspd/internal/refusal"
 )
 
-// Some relays refuse filters that name no kinds, and some answer them with
-// nothing and say nothing. For such a relay kinds are added to all of them, until
-// the next full resync. A refusal is believed to be about kinds only when what
-// is asked with kinds is answered; silence is noticed by asking once more, with
-// kinds, for what a filter without kinds brought nothing of, until any filter
+// Some relays refuse filters that name no kinds, and some answer them with no
+// events and say nothing. For such a relay graspd adds kinds to all filters, until
+// the next full resync. It believes that a refusal is about kinds only when the
+// relay answers a filter with kinds. It notices silence by asking once more, with
+// kinds, where a filter without kinds brought nothing; it does so until any filter
 // without kinds has brought something.
 
-// Mode says which kinds are added to filters that name none.
+// Mode says which kinds graspd adds to filters that name none.
 type Mode uint8
 
 // The modes.
 const (
 	NoKinds  Mode = iota // none
 	AllKinds             // all that the NIPs around repositories use
-	NoNotes              // without kind 1, which some relays give by author only
-	FewKinds             // ten, as some relays bear no more
+	NoNotes              // AllKinds without kind 1, which some relays give by author only
+	FewKinds             // ten, as some relays take no more
 )
 
 // naming are the kinds that name repositories and their root events, notes first.
@@ -47,28 +47,28 @@ func (m Mode) With(f nostr.Filter) nostr.Filter {
 	return f
 }
 
-// Kinds is what is known of a relay about the kinds of filters. The zero value knows nothing.
+// Kinds remembers which kinds a relay demands in filters. The zero Kinds knows nothing.
 type Kinds struct {
 	mode     Mode
-	settled  bool // it answers in this mode
-	noVanish bool // it refuses to be asked for requests to vanish
-	emptied  bool // it answers filters without kinds with nothing, and live ones never
+	settled  bool // the relay answers in this mode
+	noVanish bool // the relay refuses filters that ask for requests to vanish
+	emptied  bool // the relay sends no stored and no live events for filters without kinds
 }
 
-// Mode is which kinds are added now.
+// Mode returns which kinds to add now.
 func (k *Kinds) Mode() Mode { return k.mode }
 
-// Emptied says whether the relay answers filters without kinds with nothing.
+// Emptied reports whether the relay answers filters without kinds with no events.
 func (k *Kinds) Emptied() bool { return k.emptied }
 
-// Forget has the relay tried anew: it may demand less now.
+// Forget makes graspd try the relay anew: it may demand less now.
 func (k *Kinds) Forget() { *k = Kinds{} }
 
-// Untold says whether nothing shows yet that the relay answers filters without kinds.
+// Untold reports whether nothing shows yet that the relay answers filters without kinds.
 func (k *Kinds) Untold() bool { return *k == (Kinds{noVanish: k.noVanish}) }
 
-// Refused handles a refusal of a filter without kinds of its own, which was
-// sent in a mode. It reports whether it is to be asked again at once, in another one.
+// Refused takes the refusal of a filter without kinds of its own, which went out in
+// the mode sent. It reports whether to ask again at once, in another mode.
 func (k *Kinds) Refused(sent Mode, text string) bool {
 	switch {
 	case !AboutKinds(text):
@@ -84,17 +84,17 @@ func (k *Kinds) Refused(sent Mode, text string) bool {
 	case k.mode == NoKinds:
 		k.mode = AllKinds
 	default:
-		k.mode, k.settled = NoKinds, true // kinds are not what it is about
+		k.mode, k.settled = NoKinds, true // the refusal is not about kinds
 		return false
 	}
 	return true
 }
 
-// AboutKinds says whether a refusal may be for want of kinds, or for those named.
+// AboutKinds reports whether a refusal may be for want of kinds, or because of the kinds named.
 func AboutKinds(text string) bool { return strings.Contains(refusal.Normal(text), "kind") }
 
-// Answered notes that a request was answered: with kinds added that proves that
-// they are of use. It reports whether that is news.
+// Answered notes that the relay answered a request. If graspd had added kinds, that
+// proves that kinds help. Answered reports whether that is news.
 func (k *Kinds) Answered(as Manner) bool {
 	if !as.Kindless || as.Mode == NoKinds || as.Mode != k.mode || k.settled {
 		return false
@@ -103,20 +103,20 @@ func (k *Kinds) Answered(as Manner) bool {
 	return true
 }
 
-// Brought notes an event that a stored filter brought: of one without kinds it is
-// proof that none are needed.
+// Brought notes an event that a stored request brought. If its filter had no kinds,
+// that proves that the relay needs none.
 func (k *Kinds) Brought(as Manner) {
 	if as.Kindless && as.Mode == NoKinds && k.mode == NoKinds {
 		k.settled = true
 	}
 }
 
-// AnswersNothing adds kinds for a relay that silently answers nothing without.
+// AnswersNothing notes that the relay silently sends nothing for filters without kinds; graspd adds kinds from now on.
 func (k *Kinds) AnswersNothing() {
 	*k = Kinds{mode: AllKinds, settled: true, emptied: true, noVanish: k.noVanish}
 }
 
-// Outdated says whether what was opened in a manner does not bring what it asks for, or less than it could.
+// Outdated reports whether a REQ that was opened in the manner as brings nothing, or less than it could.
 func (k *Kinds) Outdated(as Manner) bool {
 	if k.emptied {
 		return as.Kindless && as.Mode == NoKinds
@@ -124,12 +124,11 @@ func (k *Kinds) Outdated(as Manner) bool {
 	return k.settled && k.mode == NoKinds && as.Kindless && as.Mode != NoKinds
 }
 
-// NoVanish says whether the relay refuses to be asked for requests to vanish.
+// NoVanish reports whether the relay refuses filters that ask for requests to vanish.
 func (k *Kinds) NoVanish() bool { return k.noVanish }
 
-// VanishRefused handles the refusal of a request that asked for requests to vanish, where they may be the reason: the relay
-// names their kind, or, where named is false, nothing better is known. It reports whether the request is to be sent again
-// without them.
+// VanishRefused takes the refusal of a request that asked for requests to vanish, among others. named says that the refusal
+// counts only if the relay names their kind. VanishRefused reports whether to send the request again without them.
 func (k *Kinds) VanishRefused(text string, named bool) bool {
 	if k.noVanish || named && !(AboutKinds(text) && strings.Contains(text, "62")) {
 		return false

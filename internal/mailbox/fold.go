@@ -11,12 +11,12 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Bounds of what participants can make this relay do. Zero fields take the defaults.
+// Bounds limits what participants can make this relay do. A field that is zero has the default in brackets.
 type Bounds struct {
-	People          int // who count (10,000): maintainers first, then who wrote last
+	People          int // people who count (10,000): maintainers first, then whoever wrote last
 	RelaysPerPerson int // write relays taken from one list (4), the first ones
-	Relays          int // mailbox relays in all (1,000): those first that most people write to
-	RelaysPerHost   int // of these (4), whatever their ports and paths
+	Relays          int // mailbox relays in all (1,000): those first to which the most people write
+	RelaysPerHost   int // mailbox relays of one host (4), whatever their ports and paths
 }
 
 func (b Bounds) withDefaults() Bounds {
@@ -27,22 +27,22 @@ func (b Bounds) withDefaults() Bounds {
 	return b
 }
 
-// What is remembered of one person.
+// What a Fold remembers of one person.
 const (
-	mostWords = 8 // events that make them take part; those by which they maintain something, then the newest
-	mostNamed = 3 // ids of what one of these is and names, and as many addresses
+	mostWords = 8 // events by which they take part: first those by which they maintain something, then the newest
+	mostNamed = 3 // ids of one such event and of the events that it names, and as many addresses
 
-	mostIDs       = 10 // of one person's together
+	mostIDs       = 10 // of all these events together
 	mostAddresses = 3
 )
 
-// Fold is who takes part and where they write. It belongs to one goroutine.
+// Fold knows who takes part and where they write. One goroutine at a time may use a Fold.
 type Fold struct {
 	bounds Bounds
 	self   grasp.Service
 	index  []URL
 	takes  func(nostr.Kind) bool
-	people map[nostr.PubKey][]word // never empty, those that go last in front
+	people map[nostr.PubKey][]word // no list is empty; the events that are forgotten last come last
 	lists  map[nostr.PubKey]list   // also of some who do not take part yet
 	by     map[nostr.ID]nostr.PubKey
 	moved  bool
@@ -58,13 +58,13 @@ type word struct {
 	addresses []string
 }
 
-// list is the write relays of somebody.
+// list has the write relays of somebody.
 type list struct {
 	nostr.Stamp
 	relays []URL
 }
 
-// New returns an empty fold. The index relays are asked for profiles and lists; takes says by events of which kinds people take part.
+// New returns an empty Fold. graspd asks the index relays for profiles and lists. takes says by events of which kinds people take part.
 func New(self grasp.Service, index []URL, takes func(nostr.Kind) bool, b Bounds) *Fold {
 	index = slices.DeleteFunc(slices.Clone(index), self.Is)
 	slices.Sort(index)
@@ -74,7 +74,7 @@ func New(self grasp.Service, index []URL, takes func(nostr.Kind) bool, b Bounds)
 	}
 }
 
-// Add takes one event that is served. Events of other kinds than relay lists and those by which people take part are ignored.
+// Add takes one served event. It ignores kinds other than relay lists and those by which people take part.
 func (f *Fold) Add(e *nostr.Event) {
 	switch {
 	case e.Kind == nostr.KindRelayList:
@@ -84,7 +84,7 @@ func (f *Fold) Add(e *nostr.Event) {
 	}
 }
 
-// Remove takes back what Add was told, if it still counts.
+// Remove takes back the event with that id, which Add took, if it still counts.
 func (f *Fold) Remove(id nostr.ID) {
 	pk, ok := f.by[id]
 	if !ok {
@@ -111,7 +111,7 @@ func (f *Fold) listed(e *nostr.Event) {
 	f.lists[e.PubKey] = list{e.Stamp(), WriteRelays(e, f.bounds.RelaysPerPerson, f.self.Is)}
 	f.by[e.ID] = e.PubKey
 	f.moved = true
-	if len(f.lists) > 2*f.bounds.People { // nobody else's is of use
+	if len(f.lists) > 2*f.bounds.People { // lists of others than participants are of no use
 		maps.DeleteFunc(f.lists, func(pk nostr.PubKey, l list) bool {
 			_, takesPart := f.people[pk]
 			if !takesPart {
@@ -159,7 +159,7 @@ func wordOf(e *nostr.Event) word {
 	return w
 }
 
-// lasting orders those first that are forgotten first.
+// lasting orders events: those that are forgotten first come first.
 func lasting(a, b word) int {
 	if a.maintains != b.maintains {
 		if a.maintains {
@@ -170,7 +170,7 @@ func lasting(a, b word) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), b.id.Compare(a.id))
 }
 
-// trim forgets people until as many are left as count.
+// trim forgets people until no more than Bounds.People are left.
 func (f *Fold) trim() {
 	last := func(pk nostr.PubKey) word { words := f.people[pk]; return words[len(words)-1] }
 	all := slices.SortedFunc(maps.Keys(f.people), func(a, b nostr.PubKey) int {
@@ -184,8 +184,8 @@ func (f *Fold) trim() {
 	}
 }
 
-// Changed yields the new mailbox at every relay where it has changed since it was last handed out; nil for one that is asked for
-// nothing any more. What it costs follows the number of people.
+// Changed yields the new Mailbox of every relay whose Mailbox has changed since it was last handed out; nil where graspd asks the
+// relay for nothing any more. The cost grows with the number of people.
 func (f *Fold) Changed() iter.Seq2[URL, *Mailbox] {
 	return func(yield func(URL, *Mailbox) bool) {
 		if !f.moved {
@@ -214,7 +214,7 @@ func (f *Fold) Changed() iter.Seq2[URL, *Mailbox] {
 	}
 }
 
-// mailboxes works out what every relay is asked for.
+// mailboxes works out what graspd asks every relay.
 func (f *Fold) mailboxes() map[URL]*Mailbox {
 	all := make(map[URL]*Mailbox)
 	keys := slices.SortedFunc(maps.Keys(f.people), nostr.PubKey.Compare)
@@ -246,7 +246,7 @@ func (f *Fold) mailboxes() map[URL]*Mailbox {
 	return all
 }
 
-// choose drops relays beyond the bounds, those first to which fewest people write.
+// choose drops relays beyond the bounds, those first to which the fewest people write.
 func (f *Fold) choose(all map[URL]*Mailbox) {
 	ranked := slices.SortedFunc(maps.Keys(all), func(a, b URL) int {
 		return cmp.Or(len(all[b].People)-len(all[a].People), cmp.Compare(a, b))
@@ -272,7 +272,7 @@ func person(pk nostr.PubKey, words []word) Person {
 	return p
 }
 
-// some is list with more behind it, each value once and so many in all.
+// some returns list with more behind it, each value once and at most most values in all.
 func some[T comparable](list, more []T, most int) []T {
 	for _, x := range more {
 		if len(list) < most && !slices.Contains(list, x) {

@@ -1,5 +1,5 @@
-// Package mailbox knows where those who take part keep what they write (GRASP-03): it folds accepted events into people and their lists
-// of relays (NIP-65), and these into what is worth asking of which relay. Read mailbox.go, then fold.go, then round.go.
+// Package mailbox knows where participants keep what they write (GRASP-03). From accepted events it learns who takes part and their lists
+// of relays (NIP-65), and from these what is worth asking of which relay. Read mailbox.go, then fold.go, then round.go.
 package mailbox
 
 import (
@@ -12,10 +12,10 @@ import (
 // URL is a normalised relay URL, the identity of a remote relay.
 type URL = grasp.RelayURL
 
-// Mailbox is what one relay is asked for on behalf of participants. It is immutable.
+// Mailbox says what graspd asks one relay on behalf of participants. Nobody changes a Mailbox.
 type Mailbox struct {
-	People []Person       // who say that they write there, in order of their keys
-	Index  []nostr.PubKey // whose profiles and lists are asked for, as the operator named the relay for that; in order
+	People []Person       // those who say that they write there, in order of their keys
+	Index  []nostr.PubKey // those for whose profiles and lists graspd asks, as the operator named the relay for that; in order
 }
 
 // Person is somebody who takes part, and what they lately took part in.
@@ -25,7 +25,7 @@ type Person struct {
 	Addresses []string   // the addresses of their newest events, and those that these name; in order
 }
 
-// Size is the number of people whose mailbox the relay is.
+// Size returns the number of people whose mailbox the relay is.
 func (m *Mailbox) Size() int {
 	if m == nil {
 		return 0
@@ -39,8 +39,9 @@ func (m *Mailbox) equal(o *Mailbox) bool {
 	})
 }
 
-// WriteRelays are the relays that a list (kind 10002) says its author writes to, normalised and without repeats: the first most of
-// them, in the order of the list. Those that are marked read are left out, and what is no relay URL.
+// WriteRelays returns the relays to which the author of a list (kind 10002) writes, normalised and without repeats: the first most of
+// them, in the order of the list. It leaves out relays that are marked read, relays for which not is true, and values that are no relay
+// URL.
 func WriteRelays(e *nostr.Event, most int, not func(URL) bool) (urls []URL) {
 	for t := range e.Tags.All("r") {
 		if len(urls) == most {

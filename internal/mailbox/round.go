@@ -7,28 +7,28 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// mostTogether is for how many people one question is asked.
+// mostTogether is about how many people one question may be.
 const mostTogether = 20
 
-// Round is the turn over what one relay is asked: first, where it is an index, for everybody's profile and lists, then for what its
-// people write, twenty at a time and one question after the other. People of whom so much comes that the question is given up are
-// asked for by half as many, at the end, so that they take nobody else's turn. The zero value asks nothing.
+// Round goes through the questions to one relay. First, if the relay is an index, it asks for everybody's profile and lists, then for
+// what the relay's people write, twenty people at a time and one question after the other. Where a question is given up because it
+// brought too much, Round asks for half as many people at the end, so that they take nobody else's turn. The zero Round asks nothing.
 type Round struct {
-	index  []nostr.PubKey // left
-	people []Person       // left, in turn
-	size   int            // of the batch whose turn it is; 0 = it has not begun
-	ask    int            // which question of it
+	index  []nostr.PubKey // not asked for yet
+	people []Person       // not asked for yet, in turn
+	size   int            // people of the batch whose turn it is; 0 = the batch has not begun
+	ask    int            // which question about the batch
 	again  []part
 }
 
-// part is a question that was too much at once.
+// part is a question to ask again, about fewer people.
 type part struct {
 	people []Person
 	ask    int
 }
 
-// Begin starts over for m. The turn begins with the person at that place, 0 to 1, unless the last round was cut short: then it goes on
-// with whose turn it was.
+// Begin starts a round for m. It begins with the person at that place, 0 to 1, in the order of m.People. If the last round was cut short,
+// it begins instead with the person whose turn it was.
 func (r *Round) Begin(m *Mailbox, place float64) {
 	var at int
 	switch {
@@ -44,7 +44,7 @@ func (r *Round) Begin(m *Mailbox, place float64) {
 	*r = Round{index: m.Index, people: append(slices.Clone(m.People[at:]), m.People[:at]...)}
 }
 
-// Next is what to ask now, with at most so many values in a list; false when the turn is over. It stays the same until Done.
+// Next returns what to ask now, with at most so many values in a list; false when the round is over. It returns the same until Done.
 func (r *Round) Next(values int) (nostr.Filter, bool) {
 	values = max(1, values)
 	if len(r.index) > 0 {
@@ -78,7 +78,7 @@ func (r *Round) Next(values int) (nostr.Filter, bool) {
 	return nostr.Filter{}, false
 }
 
-// Done hears that the question that Next gave is over: answered completely, or given up as too much.
+// Done notes that the question from Next is over: answered completely, or given up because it brought too much.
 func (r *Round) Done(f nostr.Filter, complete bool) {
 	switch {
 	case len(r.index) > 0:
@@ -97,7 +97,7 @@ func (r *Round) Done(f nostr.Filter, complete bool) {
 	}
 }
 
-// step goes to the next question, or the next people.
+// step goes on to the next question, or to the next people.
 func (r *Round) step() {
 	if r.ask++; r.ask < len(asks) {
 		return
@@ -110,7 +110,7 @@ func (r *Round) halve(p part) {
 	r.again = append(r.again, part{p.people[:n], p.ask}, part{p.people[n:], p.ask})
 }
 
-// fitting are the first people whose threads fit into one list.
+// fitting returns the first people, at least one, whose ids and addresses fit into lists of so many values.
 func fitting(people []Person, values int) []Person {
 	ids, addresses := make(map[nostr.ID]struct{}), make(map[string]struct{})
 	for i, p := range people {
@@ -128,7 +128,7 @@ func fitting(people []Person, values int) []Person {
 }
 
 // asks are the questions about some people: what they say of themselves, what they write of the kinds of git, and what else they
-// write about what they take part in.
+// write about the things in which they take part.
 var asks = [...]func(people []Person) (nostr.Filter, bool){
 	func([]Person) (nostr.Filter, bool) { return nostr.Filter{Kinds: sayings()}, true },
 	func([]Person) (nostr.Filter, bool) { return nostr.Filter{Kinds: writings()}, true },
@@ -142,7 +142,7 @@ func question(people []Person, ask, values int) (nostr.Filter, bool) {
 	if !ok {
 		return f, false
 	}
-	for i := range f.Tags { // one person's alone may be more
+	for i := range f.Tags { // one person alone may have more values
 		f.Tags[i].Values = f.Tags[i].Values[:min(values, len(f.Tags[i].Values))]
 	}
 	for _, p := range people {
@@ -151,13 +151,13 @@ func question(people []Person, ask, values int) (nostr.Filter, bool) {
 	return f, true
 }
 
-// sayings are the kinds by which people tell of themselves. Deletions are asked for by what they name alone: where people write about
-// everything, most are of what was never here.
+// sayings returns the kinds in which people tell of themselves. graspd asks for deletions only by the events that they name: at relays
+// where people write about everything, most deletions are of events that were never here.
 func sayings() []nostr.Kind {
 	return []nostr.Kind{nostr.KindMetadata, nostr.KindVanish, nostr.KindRelayList, nip34.KindGraspList}
 }
 
-// writings are the kinds that are hardly used but for git. Reactions, notes and whatever else are asked for by what they name.
+// writings returns the kinds that are hardly used but for git. graspd asks for reactions, notes and all others by the events that they name.
 func writings() []nostr.Kind {
 	return []nostr.Kind{
 		nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld,
