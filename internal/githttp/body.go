@@ -19,7 +19,7 @@ import (
 var (
 	errSlow  = fmt.Errorf("less than %d KiB came in %s", stallBytes>>10, stallTime)
 	errEnded = errors.New("the request has ended")
-	// errYield is an errSlow of a push that gives way to others.
+	// errYield is the errSlow of a push that has to give way to others.
 	errYield error = slowness("others wait for their turn, and this one brings least")
 )
 
@@ -29,7 +29,7 @@ func (s slowness) Error() string { return string(s) }
 
 func (slowness) Is(other error) bool { return other == errSlow }
 
-// body reads what a client sends as it comes, and fails when too little comes. Only time that a reader waits for it counts.
+// body reads the body of a request as it comes, and fails when too little comes. Only the time that its reader waits counts.
 type body struct {
 	src  io.Reader
 	c    *http.ResponseController
@@ -40,12 +40,12 @@ type body struct {
 	some int           // bytes in the window
 	took time.Duration // length of the window
 
-	mu    sync.Mutex // guards what follows
-	until time.Time  // when the whole body has to be here
+	mu    sync.Mutex // guards the fields below
+	until time.Time  // by when the whole body has to be here
 	ended bool
-	due   time.Time // when the read under way has to have brought something; zero when none is under way
+	due   time.Time // by when the read under way has to bring something; zero when none is under way
 	slow  bool      // the body came too slowly
-	gives bool      // the body is given up for others
+	gives bool      // yield has given the body up
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -85,7 +85,8 @@ func (b *body) await(now time.Time) error {
 	return ignoreUnsupported(b.c.SetReadDeadline(deadline))
 }
 
-// judge turns the outcome of a read into that of the body. After the last byte net/http itself reads on, to learn when the client leaves.
+// judge returns the error of the body after a read with that outcome. After the last byte it leaves net/http time to read on by itself, to learn
+// when the client leaves.
 func (b *body) judge(n int, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,14 +109,14 @@ func (b *body) judge(n int, err error) error {
 	return err
 }
 
-// isSlow reports whether the body is given up because it came too slowly, also where its reader has not heard yet.
+// isSlow reports whether the body came too slowly or yield has given it up, also where its reader does not know yet.
 func (b *body) isSlow() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.slow || b.gives || !b.due.IsZero() && !time.Now().Before(b.due)
 }
 
-// progress is how many bytes came, and whether they are all.
+// progress returns how many bytes came, and whether these are all.
 func (b *body) progress() (bytes int64, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,11 +175,11 @@ func (x *exchange) open(until time.Duration) (raw *body, plain *bufio.Reader, er
 	return nil, nil, &failure{status: http.StatusUnsupportedMediaType, text: "of encodings gzip is understood"}
 }
 
-// readers are buffered readers of bodies, for reuse: without that they would be most of the memory of a request for refs.
+// readers has buffered readers of bodies, for reuse: a new one for each request would be most of the memory of a request for refs.
 var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
 
-// reader reads ahead, for as long as the exchange lasts. A pack gets a reader of its own: another goroutine reads it, which a fault of the host
-// might leave behind, and that goroutine must never read from the next request.
+// reader lends a buffered reader for as long as the exchange lasts. A pack gets one of its own that is never reused: another goroutine reads the
+// pack, a fault of the host might leave that goroutine behind, and it must never read from the next request.
 func (x *exchange) reader(from io.Reader) *bufio.Reader {
 	if x.service == gitwire.ReceivePack {
 		return bufio.NewReader(from)
@@ -189,15 +190,15 @@ func (x *exchange) reader(from io.Reader) *bufio.Reader {
 	return r
 }
 
-// How far a body may inflate. Packs are compressed already, and requests are ids, which hardly compress.
+// How far a body may inflate. Packs are compressed already, and requests have ids, which hardly compress.
 const (
-	mostInflated = 32      // times what was sent
+	mostInflated = 32      // times the bytes that were sent
 	freeInflated = 1 << 20 // bytes of a body beyond that
 )
 
 var errInflates = fmt.Errorf("the body inflates to more than %d times what was sent", mostInflated)
 
-// inflated reads a compressed body. It reads nothing before its reader asks, and bounds how far few bytes inflate.
+// inflated reads a compressed body, and bounds how far it inflates. It reads nothing before its reader asks.
 type inflated struct {
 	raw *body
 	src *bufio.Reader
@@ -220,10 +221,10 @@ func (i *inflated) Read(p []byte) (n int, err error) {
 	return n, i.err
 }
 
-// metered counts what is read into memory, and fails when the pool has no room for more.
+// metered takes units of memory from the pool for what is read through it, and fails when the pool has no more.
 type metered struct {
 	src  io.Reader
-	left int // bytes that are held in the pool and not read yet
+	left int // bytes of units that are taken and not read yet
 	pay  func(units int) error
 }
 

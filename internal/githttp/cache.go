@@ -15,7 +15,7 @@ import (
 const (
 	keepTime      = 5 * time.Minute // since a pack was last asked for
 	remembered    = 4096            // keys that the cache remembers as asked for once
-	partyFraction = 4               // one party has at most one part in so many of what is being sent
+	partyFraction = 4               // one party has at most one part in so many of the bytes being sent
 )
 
 // flightKey names an answer that is the same for all clients that ask for it; "" is an answer for one client alone.
@@ -28,7 +28,7 @@ type entry struct {
 	counted int64         // bytes of a flight that has ended
 	kept    *list.Element // in the order of use
 	used    time.Time
-	gone    bool // its file was given back
+	gone    bool // its file is closed
 }
 
 // cache has all flights. It keeps a flight for a while after its end if several clients have asked for it.
@@ -38,7 +38,7 @@ type cache struct {
 	mostSent int64 // bytes of all flights, beyond which no new one begins
 	faults   *contain.Faults
 
-	mu      sync.Mutex // guards what follows, and the entries
+	mu      sync.Mutex // guards the fields below, and the entries
 	byKey   map[flightKey]*flight
 	all     map[*flight]struct{}
 	kept    list.List // of *flight that have ended, the one used last in front
@@ -60,8 +60,8 @@ func newCache(dir string, most, mostSent int64, faults *contain.Faults) *cache {
 	}
 }
 
-// join returns a reader of the answer with that key: one that is there, or a new one, which produce writes. The error is gitproc.ErrBusy where
-// too much is being sent already.
+// join returns a reader of the answer with that key, and tells what the answer comes from. The answer is one that is there, or a new one, which
+// produce writes. join fails with gitproc.ErrBusy where too much is being sent already.
 func (c *cache) join(key flightKey, party string, produce func(ctx context.Context, w io.Writer) error) (*reading, Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *cache) join(key flightKey, party string, produce func(ctx context.Conte
 	return &reading{flight: f, cache: c}, FromPack, nil
 }
 
-// share counts one more reader of a flight, and says what its answer comes from. It is called with mu held.
+// share counts one more reader of a flight, and returns what its answer comes from. The caller holds mu.
 func (c *cache) share(f *flight) Answer {
 	f.readers++
 	if f.running {
@@ -95,7 +95,7 @@ func (c *cache) share(f *flight) Answer {
 	return FromCache
 }
 
-// note remembers that a client has asked for a key, and reports whether one had before. It is called with mu held.
+// note remembers that a client has asked for a key, and reports whether one had before. The caller holds mu.
 func (c *cache) note(key flightKey) bool {
 	if e := c.asked[key]; e != nil {
 		c.recent.MoveToFront(e)
@@ -108,7 +108,7 @@ func (c *cache) note(key flightKey) bool {
 	return false
 }
 
-// full reports whether so much is being sent that nothing new may begin. It is called with mu held.
+// full reports whether so much is being sent that nothing new may begin. The caller holds mu.
 func (c *cache) full(party string) bool {
 	var sent, theirs int64
 	for f := range c.all {
@@ -137,15 +137,15 @@ func (c *cache) run(ctx context.Context, f *flight, again bool, produce func(ctx
 	c.end(f, again, err)
 }
 
-// starting looks at the bound of what is being sent once more before the first byte of an answer. Many answers may have waited for a process
-// together, and counted for nothing meanwhile.
+// starting is the writer of a new answer. Before the first byte it looks once more whether too much is being sent: many answers may have waited
+// for a process together, when they had no bytes that count.
 type starting struct {
 	cache  *cache
 	flight *flight
 	begun  bool
 }
 
-// Write appends to the answer. Before its first byte the error is gitproc.ErrBusy where too much is being sent.
+// Write appends to the answer. At the first byte it fails with gitproc.ErrBusy where too much is being sent.
 func (w *starting) Write(p []byte) (int, error) {
 	if !w.begun {
 		w.cache.mu.Lock()
@@ -173,7 +173,7 @@ func (c *cache) end(f *flight, again bool, err error) {
 	}
 }
 
-// leave counts a reader out. It reports whether that was the last one and the flight was stopped.
+// leave counts a reader out. It reports whether that was the last one, so that it stopped the flight.
 func (c *cache) leave(f *flight) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,14 +186,14 @@ func (c *cache) leave(f *flight) bool {
 	return true
 }
 
-// tidy gives back a flight that its last reader has left and that is not kept.
+// tidy closes the file of a flight that its last reader has left and that is not kept.
 func (c *cache) tidy(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dispose(f)
 }
 
-// CacheStats are figures of shared packs.
+// CacheStats has the figures of shared packs.
 type CacheStats struct {
 	Hits, Shared, Misses, Evicted uint64 // since the start: answers from kept packs, from packs under way, by new packs; kept packs dropped for room
 	Entries                       int    // kept packs
@@ -207,7 +207,7 @@ func (c *cache) stats() CacheStats {
 	return CacheStats{c.hits, c.shared, c.misses, c.evicted, c.kept.Len(), c.bytes, len(c.all)}
 }
 
-// keyOf is the key of a fetch; "" if its answer is for one client alone.
+// keyOf returns the key of a fetch; "" if its answer is for one client alone.
 func keyOf(repo *Repository, f *gitwire.Fetch) flightKey {
 	k, ok := f.Key()
 	if !ok {

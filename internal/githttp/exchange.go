@@ -30,14 +30,14 @@ type exchange struct {
 	version gitwire.Version
 	grants  []*front.Grant
 	lent    *bufio.Reader // from readers; nil is none
-	began   time.Time     // when the request for a pack was read
+	began   time.Time     // when the whole request for a pack had been read
 }
 
 // failure is an answer that is no part of git's protocol.
 type failure struct {
 	status int
 	text   string
-	wait   time.Duration // after which another try is worth it; 0 says nothing
+	wait   time.Duration // after which another try is worth it; 0 where nobody knows
 }
 
 func (f *failure) Error() string { return f.text }
@@ -61,7 +61,7 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request, from front.Clie
 	}
 }
 
-// answer finds out what is asked for and answers. A failure that it returns was not told to the client yet.
+// answer finds out what the client asks for, and answers. The client has not heard of a failure that it returns.
 func (x *exchange) answer() error {
 	rest, err := x.locate()
 	if err != nil {
@@ -101,7 +101,7 @@ func (x *exchange) locate() (string, error) {
 	return rest, nil
 }
 
-// choose returns what answers requests for that path.
+// choose returns the function that answers requests for a path.
 func (x *exchange) choose(rest string) (func() error, error) {
 	x.version = gitwire.ParseVersion(x.req.Header.Get("Git-Protocol"))
 	const dumb = "only the smart HTTP protocol is spoken here: use git 1.6.6 or later, or leave GIT_SMART_HTTP unset"
@@ -122,7 +122,7 @@ func (x *exchange) choose(rest string) (func() error, error) {
 	return nil, &failure{status: http.StatusForbidden, text: dumb}
 }
 
-// serviceOf reads which service a client wants to know the refs for. git asks for nothing else, and so it is found without a parser.
+// serviceOf returns the service for which a client wants to know the refs. It needs no parser, as git's query has nothing else.
 func serviceOf(u *url.URL) (gitwire.Service, bool) {
 	if name, ok := strings.CutPrefix(u.RawQuery, "service="); ok {
 		if s, ok := gitwire.ParseService(name); ok {
@@ -178,14 +178,14 @@ func (x *exchange) fail(f *failure) {
 	http.Error(x.w, fmt.Sprint(f.status, " ", f.text), f.status)
 }
 
-// retryAfter says in the header of an answer when another try is worth it.
+// retryAfter puts into the header of an answer when another try is worth it.
 func (x *exchange) retryAfter(wait time.Duration) {
 	x.w.Header().Set("Retry-After", strconv.Itoa(seconds(wait)))
 }
 
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
-// reply answers with a whole text of that sort, advertisement or result.
+// reply answers with a whole text; sort is advertisement or result.
 func (x *exchange) reply(sort string, text []byte) {
 	x.head(sort)
 	x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(text))}
@@ -196,7 +196,7 @@ func (x *exchange) head(sort string) {
 	x.w.Header()["Content-Type"] = []string{"application/x-" + x.service.String() + "-" + sort}
 }
 
-// party is for whom a process of git works; "" is the operator.
+// party names the party that a process of git works for; "" is the operator.
 func (x *exchange) party() string {
 	if x.from.Visitor == nil {
 		return ""

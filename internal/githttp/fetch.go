@@ -53,7 +53,7 @@ func (x *exchange) ask() (gitwire.Request, error) {
 	}
 	q, err := gitwire.ParseRequest(&metered{src: plain, pay: x.hold}, x.version)
 	if err == nil {
-		const behind = 1 << 10 // bytes after the request, which git does not read
+		const behind = 1 << 10 // bytes behind the request, which git would not read
 		_, err = io.CopyN(io.Discard, plain, behind)
 	}
 	var known *failure
@@ -75,7 +75,7 @@ func (x *exchange) ask() (gitwire.Request, error) {
 
 var tooLarge = &failure{status: http.StatusRequestEntityTooLarge, text: "the request is too large: fetch some refs at a time"}
 
-// refuse says why there is no answer, in a form that git shows.
+// refuse answers with the reason why there is no answer, in a form that git shows.
 func (x *exchange) refuse(q gitwire.Request, text string) {
 	x.counts.count(x.service, x.version, Refused)
 	x.reply("result", q.AppendRefusal(nil, text))
@@ -129,7 +129,7 @@ func (x *exchange) give(q gitwire.Request) error {
 	return x.sendUpload(q, key)
 }
 
-// check is a *gitwire.RequestError where the client wants an object that is not here.
+// check fails with a *gitwire.RequestError where the client wants an object that is not here.
 func (x *exchange) check(f *gitwire.Fetch) error {
 	if err := f.Resolve(shownRefs(&x.repo)); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (x *exchange) showsAll(ids []gitwire.ObjectID) bool {
 	return !slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool { _, ok := shown[id]; return !ok })
 }
 
-// broken tells of a failure of this server before anything was sent.
+// broken tells the client of a failure of this server, when nothing was sent yet.
 func (x *exchange) broken(q gitwire.Request, err error) error {
 	switch {
 	case errors.Is(err, gitproc.ErrBusy):

@@ -9,25 +9,25 @@ import (
 	"sync"
 )
 
-// flight is an answer of a git process on its way: one goroutine makes it and writes it to a file that has no name, and all clients that
-// asked for it read there, each at their own pace. So a process never waits for a client.
+// flight is an answer of a git process on its way. One goroutine writes the answer into a file that has no name, and all clients that asked for it
+// read there, each at their own pace. So a process never waits for a client.
 type flight struct {
 	key   flightKey
 	party string
 	stop  context.CancelFunc
 	ended chan struct{} // closed after the last write
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	file *os.File   // nil before open
 	size int64
 	over bool
-	err  error         // why a flight that has ended did so; nil is a whole answer
+	err  error         // why the flight ended; nil is a whole answer
 	more chan struct{} // closed at the next change; nil while no reader waits
 
 	entry // guarded by the cache's mu
 }
 
-// finish ends the flight, with the reason.
+// finish ends the flight. err is the reason; nil is a whole answer.
 func (f *flight) finish(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,7 +63,7 @@ func (f *flight) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// wake wakes all readers that wait. It is called with mu held.
+// wake wakes all readers that wait. The caller holds mu.
 func (f *flight) wake() {
 	if f.more != nil {
 		close(f.more)
@@ -71,8 +71,8 @@ func (f *flight) wake() {
 	}
 }
 
-// read reads what is there from an offset on. Where nothing is there yet, more is closed at the next change. After the whole answer the error
-// is why the flight ended, or io.EOF.
+// read reads the bytes that are there from an offset on, without waiting. Where none are, more closes at the next change. Behind the last byte it
+// fails with the reason why the flight ended; with io.EOF for a whole answer.
 func (f *flight) read(p []byte, from int64) (n int, more <-chan struct{}, err error) {
 	file, there, more, err := f.await(from)
 	if there == 0 {
@@ -82,8 +82,8 @@ func (f *flight) read(p []byte, from int64) (n int, more <-chan struct{}, err er
 	return n, nil, err
 }
 
-// await returns the file and how many bytes are there from an offset on. Where none are, more is closed at the next change. After the whole
-// answer the error is why the flight ended, or io.EOF.
+// await returns the file and how many bytes are there from an offset on, without waiting. Where none are, more closes at the next change. Behind
+// the last byte it fails as read does.
 func (f *flight) await(from int64) (file *os.File, there int64, more <-chan struct{}, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,14 +100,14 @@ func (f *flight) await(from int64) (file *os.File, there int64, more <-chan stru
 	return nil, 0, f.more, nil
 }
 
-// length is how many bytes are there.
+// length returns how many bytes are there.
 func (f *flight) length() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.size
 }
 
-// close gives the file back. It is called when nobody reads or writes any more.
+// close closes the file, when nobody reads or writes any more.
 func (f *flight) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +131,7 @@ func (r *reading) next(p []byte) (n int, more <-chan struct{}, err error) {
 	return n, more, err
 }
 
-// leave ends the reading. The last reader to leave ends a process that still makes the answer, and waits for its end.
+// leave ends the reading. The last reader to leave ends a process that still makes the answer, and waits until that process has ended.
 func (r *reading) leave() {
 	if r.cache.leave(r.flight) {
 		<-r.ended

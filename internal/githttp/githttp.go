@@ -1,6 +1,6 @@
-// Package githttp serves repositories to git over HTTP: advertisements and ls-refs from memory, packs from git processes that all clients
-// share which ask for the same, and pushes. It knows HTTP, frames, paces and bounds. [Host] knows the repositories and decides about pushes,
-// [Packs] makes the packs. Read those first.
+// Package githttp serves repositories to git over HTTP: advertisements and ls-refs from memory, packs from git processes, which clients share
+// that ask for the same, and pushes. It knows HTTP, frames, paces and bounds. [Host] knows the repositories and decides about pushes,
+// [Packs] makes the packs. Read those two first.
 package githttp
 
 import (
@@ -21,22 +21,22 @@ import (
 const DefaultCacheBytes = 512 << 20
 
 const (
-	stallTime  = 20 * time.Second // the window in which stallBytes of a body have to come
+	stallTime  = 20 * time.Second // in which stallBytes of a body have to come
 	stallBytes = 16 << 10
 	askTime    = 2 * time.Minute  // for the whole body of a fetch
 	idleTime   = time.Minute      // in which a client has to read each piece of the answer
 	aliveTime  = 5 * time.Second  // after which a waiting client hears something
-	longest    = time.Hour        // that a push or an answer takes
-	drainBytes = 64 << 20         // read of a pack that was refused unread; beyond that the connection is closed
-	uploadWait = time.Minute      // that a client waits for a turn to push
+	longest    = time.Hour        // for a push or an answer
+	drainBytes = 64 << 20         // of a pack refused unread that are still read; beyond that the server closes the connection
+	uploadWait = time.Minute      // for which a client waits for a turn to push
 	busyWait   = 10 * time.Second // in the Retry-After of a 429
 	unitBytes  = 16 << 10         // of a request in memory, for one unit of the pool
 )
 
-// ShownByEvent is how many refs/nostr/* a client sees that cannot ask for some of them.
+// ShownByEvent is how many refs/nostr/* a client sees whose protocol cannot ask for only some of them.
 const ShownByEvent = 1000
 
-// Config says what is served, and how. Front, Host, Packs and CacheDir are needed.
+// Config says what a Server serves, and how. Front, Host, Packs and CacheDir are needed.
 type Config struct {
 	Front        *front.Front // its pools bound what clients take
 	Host         Host
@@ -88,12 +88,12 @@ func New(c Config) *Server {
 // SetMaxPush sets Config.MaxPush for pushes that begin from then on.
 func (s *Server) SetMaxPush(bytes int64) { s.maxPush.Store(bytes) }
 
-// Route is the route for the front to add.
+// Route returns the route for the front.
 func (s *Server) Route() front.Route {
 	return front.Route{Name: "git", Door: front.Signed, Takes: s.takes, Serve: s.serve, Answer: longest}
 }
 
-// Close gives back the kept packs on disk. It is called when no request is served any more.
+// Close closes the files of the kept packs. Call it when the server serves no request any more.
 func (s *Server) Close() { s.cache.close() }
 
 // takes reports whether a path lies below that of a repository, /<npub>/<identifier>.git/…, also where the npub is none.
@@ -120,7 +120,7 @@ func (s *Server) contributed(path string) (below string, ok bool) {
 	return path, false
 }
 
-// shownRefs are the refs of a repository; none where it has no data.
+// shownRefs returns the refs of a repository; none where it has no data.
 func shownRefs(r *Repository) *gitwire.Refs {
 	if r.Refs == nil {
 		return &gitwire.Refs{}

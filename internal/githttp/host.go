@@ -10,21 +10,22 @@ import (
 
 // Host knows which repositories there are and decides about pushes. Many goroutines call its methods at once.
 type Host interface {
-	// Find looks a repository up. found is false for what is neither stored nor waiting: 404.
+	// Find looks a repository up. found is false where its announcement is neither stored nor waiting: clients get 404.
 	Find(of nip34.Address) (r Repository, found bool, err error)
-	// AwaitFiles blocks until the files of the repository are of this generation or a later one. It comes before any process that reads them.
+	// AwaitFiles blocks until the files of the repository are of this generation or a later one. Callers need it before any process that reads the
+	// files.
 	AwaitFiles(ctx context.Context, of nip34.Address, generation uint64) error
-	// Push does all of a push but HTTP and frames. It reads the pack to its end or not at all, and calls progress with lines for the person who
-	// pushes.
+	// Push does everything of a push but HTTP and frames. It reads the pack to its end or not at all, and calls progress with lines for the person
+	// who pushes.
 	Push(ctx context.Context, p PushCall) PushResult
 }
 
-// Repository is a repository as it is shown at one time. The same Dir and Generation always have the same Refs, and nobody changes them.
+// Repository is a repository as clients see it at one time. The same Dir and Generation always have the same Refs, and nobody changes these.
 type Repository struct {
-	Dir        string // names its data; "" is a repository without data, which is served as empty
+	Dir        string // names its data; "" is a repository without data, which looks empty to clients
 	Generation uint64
 	Refs       *gitwire.Refs
-	Newest     *gitwire.Refs // for clients that cannot ask for some refs: Refs with the newest ShownByEvent of refs/nostr/ alone; nil where Refs has no more
+	Newest     *gitwire.Refs // for clients that cannot ask for only some refs: Refs with just the newest ShownByEvent of refs/nostr/; nil where Refs has no more
 }
 
 // PushCall is a push whose commands are read. It has at least one.
@@ -45,15 +46,15 @@ type PushResult struct {
 	Costly   bool     // the pack was refused as it is too much work for git: its address waits before the next one
 }
 
-// Packs makes packs out of a repository's data. Each call ends with its context. The error is gitproc.ErrBusy where the queue for a process
-// is too long.
+// Packs makes packs of a repository's data. Each call ends with its context, and fails with gitproc.ErrBusy where the queue for a process is too
+// long.
 type Packs interface {
-	// Missing are the ids whose objects the data does not have.
+	// Missing returns the ids whose objects the data does not have.
 	Missing(dir string, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
-	// Pack writes the pack of a fetch that is gitwire.WorkPack.
+	// Pack writes the pack of a fetch whose work is gitwire.WorkPack.
 	Pack(ctx context.Context, dir string, f *gitwire.Fetch, party string, out io.Writer) error
-	// Upload writes what upload-pack answers to the request.
+	// Upload writes the answer of upload-pack to a request.
 	Upload(ctx context.Context, dir string, q gitwire.Request, party string, out io.Writer) error
-	// Sizes are the lengths of the objects' contents in bytes, below 0 for an object that is not there.
+	// Sizes returns the lengths of the objects' contents in bytes, below 0 for an object that is missing.
 	Sizes(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]int64, error)
 }

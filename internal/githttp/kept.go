@@ -2,7 +2,7 @@ package githttp
 
 import "time"
 
-// keep keeps a flight that has ended, if it fits. It is called with mu held.
+// keep keeps a flight that has ended, if it fits. The caller holds mu.
 func (c *cache) keep(f *flight) {
 	if f.key == "" || f.counted > c.most || c.byKey[f.key] != f || c.closed {
 		return
@@ -22,7 +22,7 @@ func (c *cache) keep(f *flight) {
 	}
 }
 
-// drop keeps a flight no longer. It is called with mu held.
+// drop keeps a flight no longer. The caller holds mu.
 func (c *cache) drop(f *flight) {
 	c.forget(f)
 	c.kept.Remove(f.kept)
@@ -31,14 +31,14 @@ func (c *cache) drop(f *flight) {
 	c.dispose(f)
 }
 
-// forget takes a flight out of the index, so that no new reader joins it. It is called with mu held.
+// forget takes a flight out of the index, so that no new reader joins it. The caller holds mu.
 func (c *cache) forget(f *flight) {
 	if c.byKey[f.key] == f {
 		delete(c.byKey, f.key)
 	}
 }
 
-// dispose gives back the file of a flight that has no reader and no writer and is not kept. It is called with mu held.
+// dispose closes the file of a flight that has no reader and no writer and is not kept. The caller holds mu.
 func (c *cache) dispose(f *flight) {
 	if f.readers == 0 && !f.running && f.kept == nil && !f.gone {
 		f.gone = true
@@ -66,7 +66,7 @@ func (c *cache) expire() {
 	}
 }
 
-// close gives back the kept flights.
+// close drops the kept flights.
 func (c *cache) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

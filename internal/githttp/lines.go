@@ -2,13 +2,13 @@ package githttp
 
 import "sync"
 
-const mostLines = 1000 // that wait to be sent; put drops those beyond
+const mostLines = 1000 // lines that may wait to be sent; put drops those beyond
 
 // lines carries progress from the goroutine that works on a push to the one that writes to the client.
 type lines struct {
 	there chan struct{} // capacity 1: lines have come
 
-	mu  sync.Mutex // guards what follows
+	mu  sync.Mutex // guards the fields below
 	all []string
 }
 
@@ -23,7 +23,7 @@ func (l *lines) add(line string) {
 	l.all = append(l.all, line)
 	select {
 	case l.there <- struct{}{}:
-	default: // the reader has been told
+	default: // the reader knows already
 	}
 }
 

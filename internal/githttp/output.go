@@ -11,7 +11,7 @@ import (
 type output struct {
 	w     http.ResponseWriter
 	c     *http.ResponseController
-	until time.Time // when the whole answer has to be sent
+	until time.Time // by when the whole answer has to be sent
 	begun bool      // something was written
 	err   error     // the first error of writing, which ends the answer
 	sent  *atomic.Uint64
@@ -59,5 +59,5 @@ func (o *output) extend() {
 	}
 }
 
-// send writes a whole answer. It drops the error: a client that does not read cannot be told.
+// send writes a whole answer. It drops the error, as nobody can tell a client that does not read.
 func (o *output) send(text []byte) { _, _ = o.Write(text) }

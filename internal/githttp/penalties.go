@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// How long an address waits whose pack was refused as it is too much work for git.
+// How long an address waits after a pack that was refused as too much work for git.
 const (
-	penaltyFirst     = time.Minute // and twice as long each time
+	penaltyFirst     = time.Minute // then twice as long each time
 	penaltyMost      = 16 * time.Minute
-	penaltyForgotten = time.Hour // after its end
+	penaltyForgotten = time.Hour // after the end of the wait
 	mostPenalties    = 4096      // addresses; beyond them the one whose wait ends first is forgotten
 )
 
-// penalties are the waits of addresses whose packs were refused as too much work for git: else a client with many such packs would keep
-// others waiting all the time. With the zero value nobody waits.
+// penalties has the waits of addresses whose packs were refused as too much work for git. Without these a client with many such packs would keep
+// others waiting all the time. In the zero value nobody waits.
 type penalties struct {
 	mu sync.Mutex
 	by map[string]penalty
@@ -25,14 +25,14 @@ type penalty struct {
 	last  time.Duration // length of the last wait
 }
 
-// wait is how long it takes until the next pack of an address is taken; 0 is now.
+// wait returns how long an address has to wait until the server takes its next pack.
 func (s *penalties) wait(now time.Time, address string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return max(0, s.by[address].until.Sub(now))
 }
 
-// add has an address wait, and returns for how long. Packs that were on their way together count as one.
+// add makes an address wait, and returns for how long. Packs that were on their way together count as one.
 func (s *penalties) add(now time.Time, address string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *penalties) add(now time.Time, address string) time.Duration {
 	return p.last
 }
 
-// forget makes room for one address. It is called with mu held.
+// forget makes room for one more address. The caller holds mu.
 func (s *penalties) forget() {
 	first := ""
 	for address, p := range s.by {

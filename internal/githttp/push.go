@@ -16,7 +16,7 @@ func (x *exchange) push() error {
 	if err != nil {
 		return err
 	}
-	if err := ignoreUnsupported(x.out.c.EnableFullDuplex()); err != nil { // as the answer begins while the pack still comes
+	if err := ignoreUnsupported(x.out.c.EnableFullDuplex()); err != nil { // the answer begins while the pack still comes
 		return err
 	}
 	p, err := gitwire.ParsePush(&metered{src: plain, pay: x.hold})

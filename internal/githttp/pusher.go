@@ -14,18 +14,18 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// pusher is a push under way. The goroutine of run alone writes to the client.
+// pusher is a push under way. Only the goroutine of run writes to the client.
 type pusher struct {
 	x     *exchange
 	push  *gitwire.Push
 	raw   *body
 	pack  *pack
 	lines *lines
-	most  int64 // bytes of its pack; 0 is no bound
+	most  int64 // bytes of the pack; 0 is no bound
 	began time.Time
 }
 
-// run waits for a turn, has the host do the push, and tells the client how it goes.
+// run waits for a turn, has the host do the push, and tells the client about it.
 func (p *pusher) run() {
 	var turn *turn
 	if p.push.NeedsPack() {
@@ -87,9 +87,10 @@ func (p *pusher) await(t *turn) (late bool, err error) {
 	}
 }
 
-// work has the host do the push. It fails when the client has left; also then the host has ended when work returns.
+// work has the host do the push. It fails when the client has left, but returns also then only when the host has ended.
 func (p *pusher) work() (PushResult, error) {
-	// net/http takes a body that comes too slowly for a client that has left, so follow finds out who has.
+	// The context of the request ends also where a body comes too slowly, as net/http takes that for a client that leaves. So the push gets a context
+	// of its own, and follow finds out who has left.
 	ctx, stop := context.WithCancel(context.WithoutCancel(p.x.req.Context()))
 	defer stop()
 	done := make(chan PushResult, 1)
@@ -114,10 +115,10 @@ func (p *pusher) call() PushCall {
 	return c
 }
 
-// address is the one whose allowance the push uses up.
+// address returns the address whose allowance the push uses up.
 func (p *pusher) address() string { return front.Address(p.x.from.Addr).String() }
 
-// follow tells the client how the push goes, until the host is done. It fails when the client has left.
+// follow tells the client about the push until the host is done. It fails when the client has left.
 func (p *pusher) follow(done <-chan PushResult) (PushResult, error) {
 	left := p.x.req.Context().Done()
 	alive := time.NewTicker(aliveTime)
@@ -147,7 +148,7 @@ func (p *pusher) follow(done <-chan PushResult) (PushResult, error) {
 	}
 }
 
-// say sends lines of progress, if the client wants any.
+// say sends lines of progress to a client that wants any.
 func (p *pusher) say(lines ...string) error {
 	if p.push.Quiet {
 		return nil
@@ -168,7 +169,7 @@ func (p *pusher) print(lines []string) error {
 	return p.x.out.Flush()
 }
 
-// alive shows that the server still works, as git does: by an empty frame, which git does not print.
+// alive shows the client that the server still works, as git does: by an empty frame, which git does not print.
 func (p *pusher) alive() error {
 	if !p.push.Sideband {
 		return nil
@@ -177,7 +178,7 @@ func (p *pusher) alive() error {
 	return p.x.out.Flush()
 }
 
-// became counts the outcome of the push, before its client hears of it.
+// became counts the outcome of the push. It is called before the client hears of it.
 func (p *pusher) became(o Outcome) {
 	p.x.pushed(o)
 	p.x.counts.time(&p.x.counts.pushed[o], p.began)
@@ -190,7 +191,7 @@ func (p *pusher) busy() {
 	p.finish(PushResult{Outcomes: p.push.RefuseAll(text), Lines: []string{text}})
 }
 
-// tooSoon refuses a push of an address that still waits; see penalties.
+// tooSoon refuses a push of an address that still has to wait; see penalties.
 func (p *pusher) tooSoon(wait time.Duration) {
 	text := fmt.Sprintf("the last pack from your address was more work than one may be here: try again in %d s", seconds(wait))
 	p.became(PushTooSoon)
@@ -220,7 +221,7 @@ func (p *pusher) report(r PushResult) {
 	p.finish(r)
 }
 
-// finish writes the end of the answer. Its flush is the last: by then all of the push can be queried.
+// finish writes the end of the answer. Its flush is the last: by then everything that was pushed can be fetched and queried.
 func (p *pusher) finish(r PushResult) {
 	if p.print(r.Lines) != nil {
 		return

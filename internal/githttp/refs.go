@@ -37,7 +37,7 @@ func (x *exchange) list(q gitwire.Request) {
 	x.reply("result", anew())
 }
 
-// text returns the answer that was made of the same refs before, or makes it and charges the client.
+// text returns the answer that was made of the same refs before, or has make make it and charges the client.
 func (x *exchange) text(asked string, make func() []byte) []byte {
 	if x.repo.Dir == "" {
 		return make()

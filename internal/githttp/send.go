@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/pktline"
 )
 
-// frames are buffers for one frame each.
+// frames has buffers for one frame each, for reuse.
 var frames = sync.Pool{New: func() any { return new([pktline.MaxFrame]byte) }}
 
 // sendPack answers with a pack of pack-objects, in the frames that the client wants.
@@ -29,7 +29,7 @@ func (x *exchange) sendPack(q gitwire.Request, key flightKey) error {
 	return x.sent(q, how, err, p.fail)
 }
 
-// have joins the flight with that key, or has produce make it. how says which program that runs, for counting.
+// have joins the flight with that key, or makes it with write. how tells which program write runs, for the figures.
 func (x *exchange) have(key flightKey, how Answer, write func(ctx context.Context, w io.Writer) error) (*reading, Answer, error) {
 	r, joined, err := x.cache.join(key, x.party(), func(ctx context.Context, w io.Writer) error {
 		began := time.Now()
@@ -48,8 +48,8 @@ func (x *exchange) have(key flightKey, how Answer, write func(ctx context.Contex
 	return r, joined, err
 }
 
-// sent counts how an answer ended. Where it broke off, tell says why to a client that has read some of it; without tell the connection is cut,
-// which git notices.
+// sent counts the end of an answer. Where it broke off, sent calls tell with the reason for a client that has read some of it. With a nil tell it
+// cuts the connection, which git notices.
 func (x *exchange) sent(q gitwire.Request, how Answer, err error, tell func(text string)) error {
 	switch {
 	case err == nil:
@@ -128,7 +128,7 @@ func (p *packer) begin() error {
 	return err
 }
 
-// await waits for more of the pack, and has the client hear something where that takes long.
+// await waits for more of the pack, and sends the client a sign of life where that takes long.
 func (p *packer) await(more <-chan struct{}) error {
 	if p.begun {
 		if err := p.x.out.Flush(); err != nil {

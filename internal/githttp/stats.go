@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Answer is what a request was answered from.
+// Answer tells what a request was answered from.
 type Answer uint8
 
 // The answers.
@@ -19,7 +19,7 @@ const (
 	FromCache                // from a kept pack
 	FromFlight               // from a pack that is being made or sent for others
 	FromPack                 // by pack-objects
-	FromUpload               // by upload-pack; of a push: by the host
+	FromUpload               // by upload-pack; a push: by the host
 	Refused                  // not answered, with a reason
 	Failed                   // not answered, as this server failed
 	answers
@@ -29,7 +29,7 @@ func (a Answer) String() string {
 	return [...]string{"log", "none", "cache", "flight", "pack", "upload", "refused", "error"}[a]
 }
 
-// Outcome is how a push ended.
+// Outcome tells how a push ended.
 type Outcome uint8
 
 // The outcomes.
@@ -41,7 +41,7 @@ const (
 	PushTooSoon                // its address had to wait after a costly pack
 	PushUnread                 // its commands could not be read
 	PushLeft                   // the client left
-	PushNothing                // it was git's probe whether it may post
+	PushNothing                // git only tried whether it may post
 	outcomes
 )
 
@@ -51,14 +51,14 @@ func (o Outcome) String() string {
 
 const versions = 3
 
-// counts are the Server's figures since the start.
+// counts has the Server's figures since the start.
 type counts struct {
 	requests [2][versions][answers]atomic.Uint64
 	pushes   [outcomes]atomic.Uint64
 	in, out  atomic.Uint64
 	fetching atomic.Int64
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	pushed [outcomes]durations.Counts
 	made   [answers]durations.Counts
 	given  [answers]durations.Counts
@@ -82,7 +82,7 @@ type RequestCount struct {
 	Count   uint64
 }
 
-// Stats are figures since the start, and of what is there.
+// Stats has figures since the start, and of the moment.
 type Stats struct {
 	Requests []RequestCount // one for each service, version and answer that may occur
 	Pushes   [outcomes]uint64
@@ -91,9 +91,9 @@ type Stats struct {
 	Waiting  int   // pushes that wait for their turn
 	Fetching int64 // requests for packs that are being answered now
 
-	Pushed [outcomes]durations.Counts // pushes whose commands could be read and ask for something, from then to the verdict
-	Made   [answers]durations.Counts  // packs, FromPack and FromUpload, with the wait for a process
-	Given  [answers]durations.Counts  // packs that were sent to their end, as fast as clients read
+	Pushed [outcomes]durations.Counts // pushes with readable commands, from when these were read to the verdict
+	Made   [answers]durations.Counts  // packs, only FromPack and FromUpload, with the wait for a process
+	Given  [answers]durations.Counts  // packs that were sent to their end, at the pace of the clients
 }
 
 // Stats returns the figures.

@@ -6,18 +6,18 @@ import (
 	"github.com/graspd/graspd/internal/lru"
 )
 
-// textKey names an answer that depends on a repository's refs alone.
+// textKey names an answer that depends only on a repository's refs.
 type textKey struct {
 	dir        string
 	generation uint64
 	asked      string // the request, in one form
 }
 
-// texts keeps answers that clients may ask for again. The one used longest ago goes first.
+// texts keeps answers that clients may ask for again. Where room is short, the one used longest ago goes first.
 type texts struct {
 	largest int // bytes of the largest that put keeps
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	kept *lru.Cache[textKey, []byte]
 }
 
@@ -25,7 +25,7 @@ func newTexts(most int) *texts {
 	return &texts{largest: most / 8, kept: lru.New[textKey, []byte](most)}
 }
 
-// size is the memory that a text takes, in bytes.
+// size returns the memory that a text takes, in bytes.
 func (k *textKey) size(body []byte) int { return len(body) + len(k.asked) + len(k.dir) + 200 }
 
 func (s *texts) get(k textKey) ([]byte, bool) {
@@ -34,7 +34,7 @@ func (s *texts) get(k textKey) ([]byte, bool) {
 	return s.kept.Get(k)
 }
 
-// put keeps a text, unless it is larger than an eighth of all. Nobody may change it from then on.
+// put keeps a text that is no larger than largest. Nobody may change it from then on.
 func (s *texts) put(k textKey, body []byte) {
 	size := k.size(body)
 	if size > s.largest {

@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// sendUpload answers with what upload-pack says.
+// sendUpload answers with the answer of upload-pack.
 func (x *exchange) sendUpload(q gitwire.Request, key flightKey) error {
 	r, how, err := x.have(key, FromUpload, func(ctx context.Context, w io.Writer) error {
 		return x.packs.Upload(ctx, x.repo.Dir, q.ForUploadPack(), x.party(), w)
@@ -25,7 +25,7 @@ func (x *exchange) sendUpload(q gitwire.Request, key flightKey) error {
 	err = q.Fetch.CopyAnswer(x.out, a)
 	var said *gitproc.Error
 	var head *gitwire.HeadError
-	var tell func(text string) // nil where the client can be told no more
+	var tell func(text string) // nil where the client can hear no more
 	if errors.As(err, &head) {
 		tell = func(text string) { x.out.send(q.AppendRefusal(nil, text)) }
 	}
@@ -47,7 +47,7 @@ func (x *exchange) sendUpload(q gitwire.Request, key flightKey) error {
 	return x.sent(q, how, err, tell)
 }
 
-// answerReader reads what upload-pack answers, as it comes.
+// answerReader reads the answer of upload-pack as it comes, and finds out whether it is a refusal.
 type answerReader struct {
 	x       *exchange
 	r       *reading
@@ -82,7 +82,7 @@ func (a *answerReader) Read(p []byte) (int, error) {
 	}
 }
 
-// verdict takes the end of a process that has said to the client what is wrong for the end of the answer.
+// verdict returns the error at the end of an answer: none where upload-pack has failed but has told the client why.
 func (a *answerReader) verdict(err error) error {
 	var said *gitproc.Error
 	if errors.As(err, &said) && said.Ending == gitproc.Exited && string(a.began[4:]) == "ERR " {

@@ -16,7 +16,7 @@ const (
 	mostWaitingEach = 8 // of one address
 )
 
-// Which push gives way to others that wait: the slowest of those that are under way for yieldAfter and bring less than yieldBelow.
+// Which push gives way to one that waits: the slowest of those that are under way for yieldAfter and bring less than yieldBelow.
 const (
 	yieldAfter = stallTime
 	yieldBelow = 64 << 10 // bytes a second
@@ -27,10 +27,10 @@ const (
 type uploads struct {
 	pool *front.Pool
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	waiting []*turn    // in the order in which they came
 	running map[*front.Visitor]int
-	turns   map[*turn]struct{} // those granted and not left yet
+	turns   map[*turn]struct{} // turns that are granted and not left yet
 	had     lately.Use[string] // how long each party had turns lately
 }
 
@@ -40,7 +40,7 @@ type turn struct {
 	party   string // "" is the operator, who pays for nothing
 	raw     *body
 	granted chan struct{} // closed once the client has the turn
-	sent    chan struct{} // closed when the client is sent away for others
+	sent    chan struct{} // closed when makeRoom sends the client away
 	began   time.Time     // when the turn was granted
 	grant   *front.Grant
 }
@@ -49,7 +49,7 @@ func newUploads(p *front.Pool) *uploads {
 	return &uploads{pool: p, running: map[*front.Visitor]int{}, turns: map[*turn]struct{}{}}
 }
 
-// ask returns a turn, or a place among those that wait; nil where neither is free.
+// ask returns a turn that is granted or waits; nil where there is no place to wait.
 func (u *uploads) ask(one *front.Visitor, party string, raw *body) *turn {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -64,7 +64,7 @@ func (u *uploads) ask(one *front.Visitor, party string, raw *body) *turn {
 	return t
 }
 
-// waits is how many turns of an address wait. It is called with mu held.
+// waits returns how many turns of an address wait. The caller holds mu.
 func (u *uploads) waits(one *front.Visitor) (n int) {
 	for _, t := range u.waiting {
 		if t.of == one {
@@ -74,8 +74,8 @@ func (u *uploads) waits(one *front.Visitor) (n int) {
 	return n
 }
 
-// makeRoom sends away the last client of the address that has most waiting, if that has more than the asking one would have, or as many and
-// had turns for longer lately. It is called with mu held.
+// makeRoom sends away the last client of the address that has the most waiting, and reports whether it did. That address must have more waiting
+// than the one of t would have, or as many and have had turns for longer lately. The caller holds mu.
 func (u *uploads) makeRoom(t *turn) bool {
 	now := time.Now()
 	more := func(a, b *turn, more int) int {
@@ -95,7 +95,7 @@ func (u *uploads) makeRoom(t *turn) bool {
 	return true
 }
 
-// press has a push give way for one that waits: the slowest, of the addresses that have more under way than this one.
+// press makes a push give way to t, which waits: the slowest of addresses that have more pushes under way than that of t.
 func (u *uploads) press(t *turn) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -117,7 +117,7 @@ func (u *uploads) press(t *turn) {
 	}
 }
 
-// forget takes a turn out of those that wait. It is called with mu held.
+// forget takes a turn out of those that wait, and reports whether it waited. The caller holds mu.
 func (u *uploads) forget(t *turn) bool {
 	i := slices.Index(u.waiting, t)
 	if i >= 0 {
@@ -126,7 +126,7 @@ func (u *uploads) forget(t *turn) bool {
 	return i >= 0
 }
 
-// grant gives the client its turn if the pool has one for its address, and reports whether it did. It is called with mu held.
+// grant gives the client its turn if the pool has one for its address, and reports whether it did. The caller holds mu.
 func (u *uploads) grant(t *turn) bool {
 	g, why := u.pool.Take(t.of, 1)
 	if why != front.Granted {
@@ -139,7 +139,7 @@ func (u *uploads) grant(t *turn) bool {
 	return true
 }
 
-// has reports whether the client has the turn. nil, which needs no turn, has it.
+// has reports whether the client has its turn. A nil turn, for a push that needs none, counts as one that it has.
 func (t *turn) has() bool {
 	if t == nil {
 		return true
@@ -184,7 +184,7 @@ func (u *uploads) leave(t *turn) {
 	}
 }
 
-// queued is how many turns wait.
+// queued returns how many turns wait.
 func (u *uploads) queued() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
