@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// ErrForbidden is wrapped by errors of Target and Connect when a host is, or resolves only to, addresses to which URLs of strangers
-// must not lead, or the port is one.
+// ErrForbidden says that a URL of a stranger must not lead to a host, because it is or resolves only to forbidden addresses, or that it must
+// not lead to a port. Errors of Target and Connect wrap ErrForbidden.
 var ErrForbidden = errors.New("not dialed for an announcement")
 
-// special4 is the part of IPv4 in which nothing of a stranger may be: the IANA special-purpose registry, and multicast.
+// special4 is the part of IPv4 to which no stranger's URL may lead: the IANA special-purpose registry, and multicast.
 var special4 = prefixes(
 	"0.0.0.0/8",        // this network, unspecified
 	"10.0.0.0/8",       // private
@@ -30,11 +30,11 @@ var special4 = prefixes(
 	"240.0.0.0/4",      // reserved, broadcast
 )
 
-// global6 is where IPv6 is public at all. What embeds an IPv4 address elsewhere (4in6, NAT64) is outside of it, and so are loopback,
-// link-local, unique local and multicast addresses.
+// global6 is the part of IPv6 that can be public at all. Loopback, link-local, unique local and multicast addresses are outside, and so are
+// addresses that embed an IPv4 address (4in6, NAT64).
 var global6 = netip.MustParsePrefix("2000::/3")
 
-// special6 is what is not public within global6.
+// special6 is the part of global6 that is not public.
 var special6 = prefixes(
 	"2001::/23",     // protocol assignments: Teredo, benchmarks, ORCHID
 	"2001:db8::/32", // documentation
@@ -42,8 +42,8 @@ var special6 = prefixes(
 	"3fff::/20",     // documentation
 )
 
-// Public reports whether an address taken from a stranger may be dialed. IPv4 addresses in IPv6 form are refused whatever they stand
-// for: nobody needs to write one. So are those with a zone, which no prefix contains.
+// Public reports whether graspd may dial an address that a stranger names. It refuses IPv4 addresses in IPv6 form, whatever they stand for:
+// nobody needs to write one. It refuses addresses with a zone too, as no prefix contains them.
 func Public(a netip.Addr) bool {
 	if !a.IsValid() {
 		return false

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	maxAddresses   = 8               // of one name, tried in the resolver's order
-	minAddressTime = 2 * time.Second // for one address while others wait for their turn
+	maxAddresses   = 8               // addresses of one name that connectTCP tries, in the resolver's order
+	minAddressTime = 2 * time.Second // the least time for one address while others wait for their turn
 )
 
-// Connect opens the connection for one request: TCP to a checked address, then TLS where the URL says so. The first result is what
-// HTTP is spoken over, the second the connection underneath; closing that one ends everything at once.
+// Connect opens the connection for one request: TCP to a checked address, then TLS where the URL says so. conn is the connection for HTTP,
+// and raw the connection underneath; closing raw ends everything at once.
 func (n *Net) Connect(ctx context.Context, t Target) (conn, raw net.Conn, err error) {
 	raw, err = n.connectTCP(ctx, t)
 	if err != nil {
@@ -33,8 +33,8 @@ func (n *Net) Connect(ctx context.Context, t Target) (conn, raw net.Conn, err er
 	return c, raw, nil
 }
 
-// connectTCP tries the addresses of the host one after the other. Only checked addresses are dialed, never a name that could resolve
-// to something else a moment later.
+// connectTCP tries the addresses of the host one after the other. It dials checked addresses only, never a name, which could resolve to
+// another address a moment later.
 func (n *Net) connectTCP(ctx context.Context, t Target) (net.Conn, error) {
 	addrs, err := n.addresses(ctx, t)
 	if err != nil {
@@ -56,7 +56,8 @@ func (n *Net) connectTCP(ctx context.Context, t Target) (net.Conn, error) {
 	return nil, Error{"connect", first}
 }
 
-// connectOne gives an address its share of the time that is left for all of them, so that a black hole does not use it up.
+// connectOne tries one address, for its share of the time that is left for all, so that an address that never answers does not use up the
+// time.
 func (n *Net) connectOne(ctx context.Context, addr string, left int) (net.Conn, error) {
 	if deadline, ok := ctx.Deadline(); ok && left > 1 {
 		share := max(time.Until(deadline)/time.Duration(left), minAddressTime)
@@ -67,7 +68,7 @@ func (n *Net) connectOne(ctx context.Context, addr string, left int) (net.Conn, 
 	return n.cfg.DialContext(ctx, "tcp", addr)
 }
 
-// addresses gives what may be dialed for a target, as host:port.
+// addresses returns the addresses that connectTCP may dial for a target, as host:port.
 func (n *Net) addresses(ctx context.Context, t Target) ([]string, error) {
 	if t.addr.IsValid() && !t.exempt && n.own.has(ctx, t.addr, t.port) {
 		return nil, ownAddress(t.addr)

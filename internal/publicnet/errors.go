@@ -7,19 +7,19 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Error is an error whose text a stranger may have written: a host name in a certificate, a status line. The text is cut and
-// escaped, the error underneath stays within reach of errors.Is.
+// Error is an error whose text a stranger may have written: a host name in a certificate, a status line. It cuts and escapes the text;
+// errors.Is still finds the error underneath.
 type Error struct {
 	Op  string
 	Err error
 }
 
 func (e Error) Error() string {
-	if _, dialed := errors.AsType[*net.OpError](e.Err); dialed && e.Op == "connect" { // the text names the address and what was done
+	if _, dialed := errors.AsType[*net.OpError](e.Err); dialed && e.Op == "connect" { // the text names the operation and the address already
 		return words.Printable(e.Err.Error())
 	}
 	return e.Op + ": " + words.Printable(e.Err.Error())
 }
 
-// Unwrap is the error underneath.
+// Unwrap returns the error underneath.
 func (e Error) Unwrap() error { return e.Err }

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// ownFor is how long it is remembered what this machine's addresses are.
+// ownFor is how long own remembers this machine's addresses.
 const ownFor = time.Minute
 
-// own knows the addresses of this machine. Behind them are services that trust it more than they trust strangers, this relay itself,
-// and whatever is not meant for the world although it listens to it.
+// own knows the addresses of this machine. At these addresses listen services that trust the machine more than they trust strangers, this
+// relay itself, and programs that are not meant for the world although they listen to it.
 type own struct {
 	interfaces func() ([]netip.Addr, error)
 	lookup     func(context.Context, string) ([]netip.Addr, error)
@@ -22,7 +22,7 @@ type own struct {
 
 	mu      sync.Mutex // guards all below, never held across a lookup
 	machine remembered // addresses of interfaces
-	named   remembered // what service resolves to
+	named   remembered // addresses to which service resolves
 }
 
 type remembered struct {
@@ -30,9 +30,9 @@ type remembered struct {
 	at   time.Time
 }
 
-// has says whether a is this machine at that port. What the service's name resolves to may be a front that it shares with other
-// relays, such as a proxy before many sites: at the ports of the web it does not count. What cannot be found out now is taken as it
-// was known last.
+// has reports whether a at that port is this machine. The service's name may resolve to a front that other relays share, such as a proxy
+// before many sites: so at the ports of the web the name's addresses do not count. Where has cannot find addresses out now, it takes those
+// that it knew last.
 func (o *own) has(ctx context.Context, a netip.Addr, port string) bool {
 	if o.interfaces != nil && slices.Contains(o.list(&o.machine, o.interfaces), a) {
 		return true
@@ -71,7 +71,7 @@ func ownAddress(a netip.Addr) error {
 	return fmt.Errorf("%w: %s is this machine (a relay on it can be named with --bootstrap)", ErrForbidden, a)
 }
 
-// interfaces asks the system.
+// interfaces asks the system for the addresses of its interfaces.
 func interfaces() ([]netip.Addr, error) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {

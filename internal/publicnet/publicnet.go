@@ -1,6 +1,6 @@
-// Package publicnet opens connections to where strangers' URLs lead, and to nowhere else than the public network: not to private
-// addresses, however they are spelled or resolved, not to this machine, and not to the ports of other services. Whatever dials because
-// of what a stranger wrote dials through it. Read Target, then Connect.
+// Package publicnet opens connections to the URLs of strangers, but only to the public network: not to private addresses, however they are
+// spelled or resolved, not to this machine, and not to the ports of other services. All code that dials because of a stranger's words dials
+// through publicnet. Read Target, then Connect.
 package publicnet
 
 import (
@@ -10,25 +10,25 @@ import (
 	"net/netip"
 )
 
-// Config is how connections are made. The zero value is right for production.
+// Config says how a Net makes connections. The zero Config is right for production.
 type Config struct {
 	AllowPrivate bool           // dial addresses that are not public too
-	RootCAs      *x509.CertPool // nil: those of the system
+	RootCAs      *x509.CertPool // certificates of authorities to trust; nil: those of the system
 
-	// Service is the host under which this relay is reached. What it resolves to is not dialed for strangers, but at the ports of the
-	// web, which others may share with it. Empty: none.
+	// Service is the host under which clients reach this relay. A Net does not dial the addresses to which Service resolves for
+	// strangers, but for the ports of the web, which others may share. Empty: none.
 	Service string
-	// Interfaces lists the addresses of this machine, which are not dialed for strangers. nil: the system is asked; with a DialContext
-	// of the caller's, there are none.
+	// Interfaces lists the addresses of this machine, which a Net does not dial for strangers. nil: the Net asks the system; if the
+	// caller sets DialContext, there are none.
 	Interfaces func() ([]netip.Addr, error)
-	// Lookup resolves a host name. nil: the system's resolver; with a DialContext of the caller's, names are handed to that instead,
-	// which then answers for where they lead.
+	// Lookup resolves a host name. nil: the system's resolver; if the caller sets DialContext, a Net hands names to DialContext
+	// instead, which then is responsible for where they lead.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	// DialContext opens a connection to address, an IP address and port that passed the address rule. nil: the network.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Net opens connections. Any number of goroutines may use it.
+// Net opens connections. Any number of goroutines may use a Net.
 type Net struct {
 	cfg Config
 	own *own

@@ -10,7 +10,7 @@ import (
 // maxRetryAfter bounds the wait that a server can ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// RetryAfter reads both forms of the header of that name (RFC 9110, 10.2.3): at most a day, and 0 where it says nothing.
+// RetryAfter reads a Retry-After header in either form (RFC 9110, 10.2.3). It returns at most a day, and 0 where the header says nothing.
 func RetryAfter(v string) time.Duration {
 	v = strings.TrimSpace(v)
 	if t, err := http.ParseTime(v); err == nil {

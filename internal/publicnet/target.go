@@ -18,7 +18,7 @@ type Target struct {
 	exempt bool       // the address rule does not apply
 }
 
-// Target takes apart a URL whose scheme is http or https. For one that the operator typed, which is exempt, the address rule does not
+// Target takes apart a URL whose scheme is http or https. exempt says that the operator typed the URL, so that the address rule does not
 // apply.
 func (n *Net) Target(u *url.URL, exempt bool) (Target, error) {
 	t := Target{URL: u, host: u.Hostname(), port: u.Port(), exempt: exempt || n.cfg.AllowPrivate}
@@ -51,12 +51,12 @@ func (n *Net) Target(u *url.URL, exempt bool) (Target, error) {
 	return t, nil
 }
 
-// webPort says whether anything of a stranger may be at a port: those of the web, and those that need no privilege. On the others are mail, names,
-// shells and the like, which are not to be spoken to for a stranger.
+// webPort reports whether a stranger's URL may have that port: the ports of the web, and ports that need no privilege. At other ports are
+// mail, names, shells and the like, to which graspd does not speak for a stranger.
 func webPort(n uint16) bool { return n == 80 || n == 443 || n >= 1024 }
 
-// checkName refuses host names that are none: empty or too long, with other characters than DNS carries, and those that some
-// resolvers read as a number (127.1, 0177.0.0.1, 2130706433, 0x7f000001). It never resolves .onion, which DNS must not see (RFC 7686).
+// checkName refuses texts that are no host names: empty or too long ones, texts with characters that DNS does not carry, and numbers that
+// some resolvers read as addresses (127.1, 0177.0.0.1, 2130706433, 0x7f000001). It refuses .onion too, which DNS must not see (RFC 7686).
 func checkName(host string) error {
 	name := strings.TrimSuffix(host, ".")
 	if name == "" || len(name) > 253 {

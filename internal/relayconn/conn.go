@@ -16,18 +16,18 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Conn is one open connection. Read belongs to one goroutine; the other methods may be called by any number of them, also during a
-// Read. Pings of the remote side are answered, and pongs seen, only while a Read is under way. Close must be called once it is done with.
+// Conn is one open connection. One goroutine calls Read; any number of goroutines may call the other methods, also during a Read. A Conn
+// answers pings of the relay, and sees pongs, only while a Read is under way. Whoever is done with a Conn must call Close.
 type Conn struct {
 	ws      *websocket.Conn
-	raw     net.Conn // under ws and TLS; closing it ends every wait at once
+	raw     net.Conn // the connection under ws and TLS; closing it ends every wait at once
 	url     grasp.RelayURL
 	cfg     *Config
 	leave   sync.Once
 	gone    chan struct{} // closed when this side has ended the connection
-	why     error         // of that, where it is a fault of the relay; nil until gone is closed
+	why     error         // why this side has ended the connection, where the relay is at fault; nil until gone is closed
 	large   chan struct{} // a token for each message that may be as long as ReadLimit
-	room    *hold         // of the memory for messages
+	room    *hold         // this connection's part of the memory for messages
 	scratch []byte        // Read collects a message here; owned by its goroutine
 	pace    *pace         // Read's
 }
@@ -51,8 +51,8 @@ func (c *Conn) abandon(why error) {
 	})
 }
 
-// SetParty says which party the messages belong to from the next one on. The messages of one party have a share of the memory together.
-// Empty, as at first, is the relay's own.
+// SetParty says to which party the messages belong from the next one on. The messages of one party together get a share of the memory. An
+// empty party, as at first, stands for the relay alone.
 func (c *Conn) SetParty(party string) {
 	if party == "" {
 		party = string(c.url)
@@ -60,8 +60,8 @@ func (c *Conn) SetParty(party string) {
 	c.room.setParty(party)
 }
 
-// Read returns the next text message, which is valid until the next Read. ErrBinary and ErrTooLong stand for one that is not
-// given, and the connection lives on; any other error ends it: *ClosedError where the relay said goodbye. So does the end of ctx.
+// Read returns the next text message, which is valid until the next Read. ErrBinary and ErrTooLong stand for a message that Read drops, and
+// the connection lives on. Any other error ends the connection: *ClosedError where the relay said goodbye, and the end of ctx.
 func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	c.drop()
 	b, err := c.readMessage(ctx)
@@ -95,8 +95,8 @@ func (c *Conn) readMessage(ctx context.Context) ([]byte, error) {
 	return nil, ErrBinary
 }
 
-// next waits for the next message. The library gives up on a pong that waits 5 s for a Write under way, which is no fault of the
-// connection, so next goes on; where the connection has ended, going on shows it at once.
+// next waits for the next message. The library fails when a pong waits 5 s for a Write under way. That is no fault of the connection, so
+// next goes on; if the connection has ended, the next attempt fails at once.
 func (c *Conn) next(ctx context.Context) (websocket.MessageType, io.Reader, error) {
 	for {
 		kind, r, err := c.ws.Reader(ctx)
@@ -106,7 +106,7 @@ func (c *Conn) next(ctx context.Context) (websocket.MessageType, io.Reader, erro
 	}
 }
 
-// Write sends one text message. After WriteTimeout, or at the end of ctx, the connection is closed: half a frame cannot be taken back.
+// Write sends one text message. After WriteTimeout, or at the end of ctx, it closes the connection: half a frame cannot be taken back.
 func (c *Conn) Write(ctx context.Context, b []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.WriteTimeout)
 	defer cancel()
@@ -116,8 +116,8 @@ func (c *Conn) Write(ctx context.Context, b []byte) error {
 	return nil
 }
 
-// Ping returns when the relay answered it, which only a Read in another goroutine can see, or at the end of ctx. An answer that does
-// not come leaves the connection open.
+// Ping sends a ping and waits for the answer, which only a Read in another goroutine can see. It fails at the end of ctx; without an answer
+// the connection stays open.
 func (c *Conn) Ping(ctx context.Context) error {
 	if err := c.ws.Ping(ctx); err != nil {
 		return remote(ctx, "ping", err)
@@ -126,7 +126,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 }
 
 // Close says goodbye with the reason, cut at 123 bytes, waits at most CloseTimeout for the answer, and ends every Read, Write and Ping.
-// The connection is closed whatever it returns: nil after a proper goodbye and for one that was closed before.
+// The connection is closed whatever Close returns: nil after a proper goodbye, and for a connection that was closed before.
 func (c *Conn) Close(reason string) error {
 	defer c.room.close()
 	c.leave.Do(func() { close(c.gone) })
@@ -139,7 +139,7 @@ func (c *Conn) Close(reason string) error {
 	return remote(context.Background(), "close", err)
 }
 
-// closeReason gives what fits into a close frame, which must be UTF-8 (RFC 6455, 5.5 and 5.5.1).
+// closeReason makes s fit into a close frame, which must be UTF-8 (RFC 6455, 5.5 and 5.5.1).
 func closeReason(s string) string {
 	s, _ = words.Cut(strings.ToValidUTF8(s, "?"), 123)
 	return s

@@ -1,6 +1,6 @@
-// Package relayconn is the client side of one WebSocket connection to another relay: it dials, under the rule that strangers' URLs lead
-// to public addresses only, and then reads and writes frames. It decides nothing: when to dial, what to send, what an answer means and
-// when to give up belong to its caller, relaysync.
+// Package relayconn is the client side of one WebSocket connection to another relay. It dials, under the rule that strangers' URLs lead to
+// public addresses only, and then reads and writes frames. Its caller, relaysync, decides when to dial, what to send, what an answer means
+// and when to give up.
 package relayconn
 
 import (
@@ -20,22 +20,22 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Config is how connections are made. The zero value is right for production.
+// Config says how a Dialer makes connections. The zero Config is right for production.
 type Config struct {
-	Exempt       func(grasp.RelayURL) bool // URLs that the operator typed, free of the address rule; nil: none
-	DialTimeout  time.Duration             // for name, TCP, TLS and handshake together; 0: 10 s
+	Exempt       func(grasp.RelayURL) bool // reports whether the operator typed the URL, so that the address rule does not apply; nil: never
+	DialTimeout  time.Duration             // for name lookup, TCP, TLS and handshake together; 0: 10 s
 	InfoTimeout  time.Duration             // for a whole Info; 0: 5 s
 	WriteTimeout time.Duration             // for one frame; 0: 20 s
 	CloseTimeout time.Duration             // for the closing handshake; 0: 2 s
-	PartTime     time.Duration             // for 100 KiB of a message, past which the connection is closed; 0: 20 s
-	ReadLimit    int                       // bytes of one message, past which the connection is closed; 0: 4 MiB
-	Memory       int                       // bytes for messages being read, of all connections together, above 64 KiB of each; 0: 64 MiB
+	PartTime     time.Duration             // for 100 KiB of a message; a slower message ends the connection; 0: 20 s
+	ReadLimit    int                       // bytes of one message; a longer one ends the connection; 0: 4 MiB
+	Memory       int                       // bytes for messages being read, for all connections together, beyond 64 KiB for each; 0: 64 MiB
 	UserAgent    string                    // empty: "graspd"
 
-	Net publicnet.Config // what is dialed on, and the rule that strangers' URLs lead to public addresses only
+	Net publicnet.Config // how to reach addresses, and the rule that strangers' URLs lead to public addresses only
 }
 
-// Dialer makes connections to relays, which share its memory for messages. Any number of goroutines may use it.
+// Dialer makes connections to relays. The connections share its memory for messages. Any number of goroutines may use a Dialer.
 type Dialer struct {
 	cfg    Config
 	memory *memory
@@ -55,7 +55,7 @@ func New(cfg Config) *Dialer {
 	return &Dialer{cfg, newMemory(cfg.Memory), publicnet.New(cfg.Net)}
 }
 
-// Dial opens a WebSocket connection within DialTimeout; ctx bounds the dialing only, not the connection. The error wraps
+// Dial opens a WebSocket connection within DialTimeout. ctx bounds the dialing only, not the connection. The error wraps
 // publicnet.ErrForbidden where the address rule forbids the host, and *HandshakeError where the relay answered with another HTTP status.
 func (d *Dialer) Dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.DialTimeout)
@@ -91,7 +91,7 @@ func (d *Dialer) handshake(ctx context.Context, u grasp.RelayURL) (*Conn, error)
 	}
 	raw.Close()
 	if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
-		body, _ := io.ReadAll(resp.Body) // the library has read the first kilobyte of it already
+		body, _ := io.ReadAll(resp.Body) // the library has put the first kilobyte of the body into it
 		return nil, handshakeError(resp, body)
 	}
 	return nil, remote(ctx, "WebSocket handshake", err)

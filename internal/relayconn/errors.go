@@ -14,21 +14,21 @@ import (
 	"github.com/coder/websocket"
 )
 
-// ErrBinary is returned by Read for a binary frame, which Nostr does not have. The connection lives on.
+// ErrBinary says that Read has dropped a binary frame, which Nostr does not have. The connection lives on.
 var ErrBinary = errors.New("binary frame")
 
-// HandshakeError says that the relay answered with HTTP instead of a WebSocket, or instead of its information document. Redirects are
-// such answers, since none is followed.
+// HandshakeError says that the relay answered with another HTTP status instead of a WebSocket, or instead of its information document. A
+// redirect is such an answer, as graspd follows none.
 type HandshakeError struct {
 	Status     int           // HTTP status, such as 429
-	RetryAfter time.Duration // what the Retry-After header asks for, at most a day; 0 where it says nothing
+	RetryAfter time.Duration // the wait that the Retry-After header asks for, at most a day; 0 where it says nothing
 	Text       string        // the beginning of the answer, escaped
 }
 
-// HTTPStatus is the status of the answer.
+// HTTPStatus returns the status of the answer.
 func (e *HandshakeError) HTTPStatus() int { return e.Status }
 
-// Error gives the status with its usual text and the beginning of the answer.
+// Error returns the status with its usual text, and the beginning of the answer.
 func (e *HandshakeError) Error() string {
 	s := fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
 	if e.Text != "" {
@@ -47,13 +47,13 @@ type ClosedError struct {
 	Reason string // escaped
 }
 
-// Error gives code and reason.
+// Error returns code and reason.
 func (e *ClosedError) Error() string {
 	return fmt.Sprintf("closed by the relay: %d %s", e.Code, e.Reason)
 }
 
-// remote gives an error of the WebSocket library, or of a connection, as one of ours. Where ctx has ended, that is the reason: it closed
-// the connection, and every other error follows from that.
+// remote turns an error of the WebSocket library, or of a connection, into one of ours. Where ctx has ended, that is the reason: the end
+// closed the connection, and every other error follows from that.
 func remote(ctx context.Context, op string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", op, context.Cause(ctx))
@@ -62,7 +62,7 @@ func remote(ctx context.Context, op string, err error) error {
 		return fmt.Errorf("%s: %w", op, &ClosedError{Code: int(c.Code), Reason: words.Printable(c.Reason)})
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // without the URL, which the caller adds
+		err = u.Err // leave out the URL, which the caller adds
 	}
 	return publicnet.Error{Op: op, Err: err}
 }

@@ -9,11 +9,11 @@ import (
 	"net/http"
 )
 
-// maxHeader bounds an answer up to the end of its header, interim (1xx) answers before it included. Bytes.
+// maxHeader is how many bytes an answer may have up to the end of its header, with interim (1xx) answers before it.
 const maxHeader = 32 << 10
 
-// exchange is an http.RoundTripper for one request over one open connection. That is all that a handshake
-// needs: no proxy, no pool, no second try, no decompression, no background reader that logs what a stranger sends out of turn.
+// exchange is an http.RoundTripper for one request over one open connection. A handshake needs no more: no proxy, no pool, no
+// second try, no decompression, no background reader that logs what a stranger sends out of turn.
 type exchange struct{ conn net.Conn }
 
 // RoundTrip sends the request and reads the answer. The body of a 101 is the connection itself; closing any body closes
@@ -45,7 +45,7 @@ func (x exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// client is what the WebSocket library wants an exchange in. Redirects are not followed.
+// client wraps the exchange in a client that follows no redirects, for the WebSocket library.
 func (x exchange) client() *http.Client {
 	return &http.Client{
 		Transport:     x,
@@ -53,13 +53,13 @@ func (x exchange) client() *http.Client {
 	}
 }
 
-// body ends with its connection: unlike the body of net/http, it can be closed while a Read of it waits.
+// body is the body of an answer. Closing it closes the connection. Unlike a body of net/http, it can be closed while a Read of it waits.
 type body struct {
 	io.Reader
 	io.Closer
 }
 
-// upgraded reads what stands in the buffer first.
+// upgraded is the connection after a 101. It first reads the bytes left in the buffer.
 type upgraded struct {
 	io.Reader
 	io.WriteCloser

@@ -12,9 +12,9 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Info fetches the relay's information document (NIP-11) within InfoTimeout, under the same address rule as Dial. A status other than
-// 200 is *HandshakeError, a document above nip11.MaxSize wraps nip11.ErrTooLarge. The content type is not looked at: many serve it as
-// something else.
+// Info fetches the relay's information document (NIP-11) within InfoTimeout, under the same address rule as Dial. It fails with
+// *HandshakeError for a status other than 200, and wraps nip11.ErrTooLarge for a document above nip11.MaxSize. It ignores the content
+// type: many relays name another.
 func (d *Dialer) Info(ctx context.Context, u grasp.RelayURL) (nip11.Document, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.InfoTimeout)
 	defer cancel()

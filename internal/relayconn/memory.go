@@ -11,27 +11,27 @@ import (
 
 // What one message may hold while it is read. Bytes.
 const (
-	smallMessage  = 64 << 10  // every connection may have that much, besides the room of all
-	mediumMessage = 256 << 10 // a quarter of the room is kept for messages that need no more: an event of any size that is taken
+	smallMessage  = 64 << 10  // every connection has so much without asking for room
+	mediumMessage = 256 << 10 // a quarter of the room is for messages that need no more, which is enough for most events
 )
 
-// patience is how long a message that is not complete keeps its room while others wait for it.
+// patience is how long an incomplete message keeps its room while others wait for room.
 const patience = 10 * time.Second
 
-// errHoarding ends the connection whose unfinished message keeps room that others wait for.
+// errHoarding ends a connection whose unfinished message keeps room while others wait for room.
 var errHoarding = errors.New("a message that does not end holds memory that others wait for")
 
-// memory is the room for messages being read, of all connections of a Dialer together. Messages that are longer than small take of it
-// as they grow, and give it back before the next one. Where there is none left they wait, in order, those of medium size past larger
-// ones; and connections whose messages got room longer than patience ago and are not complete are ended, until there is enough. One
-// party holds a quarter at most, and waits for itself only.
+// memory is the room for messages being read, for all connections of a Dialer together. A message longer than smallMessage takes room as it
+// grows, and the connection gives the room back before the next message. When there is no room left, messages wait in order, but those of
+// medium size pass larger ones. Meanwhile memory ends connections whose incomplete messages got room longer than patience ago, until there
+// is enough room. One party holds at most a quarter; whoever waits for room of their party's quarter ends only connections of that party.
 type memory struct {
 	mu      sync.Mutex // guards everything below and all holds, never held across a wait
 	free    int
-	reserve int            // of free, for messages of medium size
-	share   int            // of a party
-	held    map[string]int // by party
-	holds   []*hold        // that have bytes, in order of their beginning
+	reserve int            // bytes of free that only messages of medium size get
+	share   int            // bytes that one party may hold
+	held    map[string]int // bytes held, by party
+	holds   []*hold        // those that have bytes, in the order in which they began
 	waiting []*hold        // in order
 }
 
@@ -39,29 +39,29 @@ func newMemory(bytes int) *memory {
 	return &memory{free: bytes, reserve: bytes / 4, share: bytes / 4, held: make(map[string]int)}
 }
 
-// hold is the part of one connection.
+// hold is one connection's part of the memory.
 type hold struct {
 	of       *memory
 	end      func(error)     // ends the connection
 	gone     <-chan struct{} // closed when it has ended
 	party    string
 	bytes    int
-	charged  string // the party that has bytes on its account
+	charged  string // the party to whose account the bytes go
 	wants    int
 	granted  chan struct{}
 	since    time.Time // when the message got bytes last
 	complete bool
-	closed   bool // it gets nothing any more
+	closed   bool // the hold gets no more bytes
 }
 
-// setParty says on whose account the next message is.
+// setParty says to whose account the next message goes.
 func (h *hold) setParty(p string) {
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	h.party = p
 }
 
-// ask asks for n bytes more, and reports whether they are there at once; else wait is to be called.
+// ask asks for n bytes more, and reports whether h got them at once. Otherwise the caller calls wait.
 func (h *hold) ask(n int) bool {
 	m := h.of
 	m.mu.Lock()
@@ -78,7 +78,7 @@ func (h *hold) ask(n int) bool {
 	return !slices.Contains(m.waiting, h)
 }
 
-// wait returns nil when what was asked for is there, and an error when ctx or the connection ended first.
+// wait waits until h has the bytes that it asked for. It fails when ctx or the connection ends first.
 func (h *hold) wait(ctx context.Context) error {
 	defer h.withdraw()
 	for {
@@ -103,14 +103,14 @@ func (h *hold) withdraw() {
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	h.of.forget(h)
-	h.of.grant() // it may have been before others
+	h.of.grant() // others may have waited behind h
 }
 
 func (m *memory) forget(h *hold) {
 	m.waiting = slices.DeleteFunc(m.waiting, func(x *hold) bool { return x == h })
 }
 
-// done says that the message is complete: it keeps its room until the caller is done with it.
+// done notes that the message is complete: it keeps its room until release.
 func (h *hold) done() {
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
@@ -124,21 +124,21 @@ func (h *hold) release() {
 	h.of.giveBack(h)
 }
 
-// close releases for good.
+// close gives back all that h has, and h gets nothing more.
 func (h *hold) close() {
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	h.of.shut(h)
 }
 
-// shut is close; the caller holds mu.
+// shut does the work of close. The caller holds mu.
 func (m *memory) shut(h *hold) {
 	h.closed = true
 	m.forget(h)
 	m.giveBack(h)
 }
 
-// giveBack is release; the caller holds mu.
+// giveBack does the work of release. The caller holds mu.
 func (m *memory) giveBack(h *hold) {
 	if h.bytes == 0 {
 		return
@@ -152,9 +152,9 @@ func (m *memory) giveBack(h *hold) {
 	m.grant()
 }
 
-// grant gives those who wait what there is. The caller holds mu.
+// grant gives the waiting holds the room that there is. The caller holds mu.
 func (m *memory) grant() {
-	var full [2]bool // of medium ones, of larger ones: nobody goes past others of the same size
+	var full [2]bool // no room for medium messages, for larger ones: nobody passes others of the same size
 	m.waiting = slices.DeleteFunc(m.waiting, func(h *hold) bool {
 		kind := h.kind()
 		if full[kind] || m.held[h.charged]+h.wants > m.share {
@@ -180,7 +180,7 @@ func (m *memory) take(h *hold) {
 	close(h.granted)
 }
 
-// kind is 0 where the message stays within medium size with what it wants, else 1.
+// kind returns 0 where the message stays within medium size with the bytes that it wants, else 1.
 func (h *hold) kind() int {
 	if smallMessage+h.bytes+h.wants <= mediumMessage {
 		return 0
@@ -188,15 +188,15 @@ func (h *hold) kind() int {
 	return 1
 }
 
-// press ends connections that have had an unfinished message for too long in the way of h, one after the other until h has what it
-// wants, and returns when to press again.
+// press ends connections whose incomplete messages have stood in the way of h for too long, one after the other until h has the bytes that
+// it wants. It returns a channel that says when to press again.
 func (m *memory) press(h *hold) (again <-chan time.Time, stop func() bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for slices.Contains(m.waiting, h) {
 		x := m.longest(h)
 		if x == nil {
-			break // all the rest is complete and in somebody's hands
+			break // all other messages are complete, and their callers use them
 		}
 		if left := patience - time.Since(x.since); left > 0 {
 			t := time.NewTimer(left)
@@ -208,8 +208,8 @@ func (m *memory) press(h *hold) (again <-chan time.Time, stop func() bool) {
 	return nil, func() bool { return true }
 }
 
-// longest is who has had an unfinished message in the way of h for longest. Of those that have had it for too long, one that waits for
-// more is spared as long as there is one that has what it wants and does not use it.
+// longest returns the hold whose incomplete message has stood in the way of h for longest. Of those that have stood there for too long, it
+// spares holds that wait for more room as long as there is one that has its room and brings no bytes.
 func (m *memory) longest(h *hold) (longest *hold) {
 	own, idle := m.held[h.charged]+h.wants > m.share, false
 	for _, x := range m.holds {

@@ -12,20 +12,20 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// ErrTooLong is returned by Read for a message longer than anything that was asked for. The connection lives on.
+// ErrTooLong says that Read has dropped a message longer than anything that was asked for. The connection lives on.
 var ErrTooLong = errors.New("message longer than anything asked for")
 
 // errDrip ends the connection of a relay that takes too long over a part of a message.
 var errDrip = errors.New("a message that comes too slowly")
 
 const (
-	maxUnasked = 512 << 10 // bytes of a message that nothing was expected for: an event of any size that is taken, escaped, but for states
+	maxUnasked = 512 << 10 // bytes of a message, unless a large one was expected: enough for any event that graspd takes, escaped, but for states
 	maxLarge   = 4         // messages that may be larger at a time
 	part       = 100 << 10 // bytes of a message that have PartTime
 	chunk      = 4 << 10   // bytes waited for at once
 )
 
-// ExpectLarge says that one message more may be as long as ReadLimit: the answer to a message of a reconciliation.
+// ExpectLarge allows one more message to be as long as ReadLimit: the answer to a message of a reconciliation.
 func (c *Conn) ExpectLarge() {
 	select {
 	case c.large <- struct{}{}:
@@ -33,7 +33,7 @@ func (c *Conn) ExpectLarge() {
 	}
 }
 
-// takeLarge uses up one such message.
+// takeLarge uses up one message that ExpectLarge has allowed, and reports whether there was one.
 func (c *Conn) takeLarge() bool {
 	select {
 	case <-c.large:
@@ -43,14 +43,14 @@ func (c *Conn) takeLarge() bool {
 	}
 }
 
-// collect reads a message. Its memory grows as bytes come, never as they are claimed.
+// collect reads a message. Its memory grows with the bytes that come, whatever length the relay claims.
 func (c *Conn) collect(ctx context.Context, r io.Reader) ([]byte, error) {
 	limit, b := min(maxUnasked, c.cfg.ReadLimit), c.scratch[:0]
 	var next [1]byte
 	for {
 		into, full := b[len(b):min(cap(b), len(b)+chunk)], len(b) == cap(b)
 		if full {
-			into = next[:] // there may be no more
+			into = next[:] // perhaps no more bytes come
 		}
 		n, err := r.Read(into)
 		c.pace.came(n)
@@ -79,11 +79,11 @@ func (c *Conn) collect(ctx context.Context, r io.Reader) ([]byte, error) {
 	}
 }
 
-// enlarge doubles the memory of a message, up to most bytes. What is above small comes out of the room of all connections.
+// enlarge doubles the memory of a message, up to most bytes. Memory beyond smallMessage comes out of the room of all connections.
 func (c *Conn) enlarge(ctx context.Context, b []byte, most int) ([]byte, error) {
 	size := min(max(2*cap(b), 512), most)
 	if more := size - max(cap(b), smallMessage); more > 0 && !c.room.ask(more) {
-		c.pace.stop() // it is not the relay that is waited for
+		c.pace.stop() // nobody waits for the relay now
 		if err := c.room.wait(ctx); err != nil {
 			return nil, err
 		}
@@ -92,8 +92,8 @@ func (c *Conn) enlarge(ctx context.Context, b []byte, most int) ([]byte, error) 
 	return append(make([]byte, 0, size), b...), nil
 }
 
-// reconciles reports whether a message that begins so is one of a reconciliation (NIP-77), whatever space its JSON has. No other one
-// is expected to be long.
+// reconciles reports whether a message that begins so is one of a reconciliation (NIP-77), whatever space its JSON has. Only such messages
+// and states may be long.
 func reconciles(beginning []byte) bool {
 	const space = " \t\r\n"
 	inside, is := bytes.CutPrefix(bytes.TrimLeft(beginning, space), []byte("["))
@@ -106,7 +106,7 @@ func brings(beginning []byte) bool {
 	return kind == nip34.KindState
 }
 
-// drop gives back the memory of a message that was larger than small.
+// drop gives back the memory of a message that was larger than smallMessage.
 func (c *Conn) drop() {
 	if cap(c.scratch) > smallMessage {
 		c.scratch = nil
@@ -132,8 +132,8 @@ func (c *Conn) discard(r io.Reader) error {
 // pace ends the connection when a part of a message does not come within its time.
 type pace struct {
 	timer *time.Timer
-	time  time.Duration // for a part
-	left  int           // bytes of the part that are to come
+	time  time.Duration // how long a part may take
+	left  int           // bytes of the part that are still to come
 }
 
 func newPace(each time.Duration, end func(error)) *pace {
@@ -145,7 +145,7 @@ func newPace(each time.Duration, end func(error)) *pace {
 func (p *pace) begin() { p.left = part; p.timer.Reset(p.time) }
 func (p *pace) stop()  { p.timer.Stop() }
 
-// came counts bytes; those of the next part have their own time.
+// came counts bytes. When a part is complete, it restarts the time for the next.
 func (p *pace) came(n int) {
 	if p.left -= n; p.left <= 0 {
 		p.begin()

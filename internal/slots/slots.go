@@ -25,7 +25,7 @@ type Candidate struct {
 	Mailbox bool
 	HasSlot bool
 	Use     Use
-	Last    time.Time // when a waiting relay last had a slot; zero = never
+	Last    time.Time // when graspd last dealt with a waiting relay; zero = never
 }
 
 // Use says what a relay does, or would do, with a slot.
@@ -50,7 +50,7 @@ const PerHost = 4
 const PerMailbox = 16
 
 // Assign decides which relays get one of n slots, and which lose theirs. Relays named by the most owners go first, then relays whose party
-// has the fewest slots, then relays that have waited for a slot the longest.
+// has the fewest slots, then those with the earliest Last.
 //
 // A slot that is stuck or unused goes to any relay with use for it, so that dead relays have slots only while graspd tries them. No relay
 // that a repository names loses a slot in firm use. A relay whose host has PerHost slots gets a slot from a relay of that host, or none.
