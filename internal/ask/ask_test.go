@@ -143,3 +143,32 @@ func TestATrialHasEveryValue(t *testing.T) {
 		}
 	}
 }
+
+// TestTrialsBearSoMuch: each has as many values and bytes as is allowed, and one item at least; together they have all.
+func TestTrialsBearSoMuch(t *testing.T) {
+	f := wanttest.NewFold(t)
+	for n := range 10 {
+		f.AddAll(f.Announce(wanttest.Key(n), fmt.Sprint("repository-", n), 1, []string{wanttest.Us, wanttest.Relay(1)}))
+	}
+	f.Step()
+	w := f.Wants[want.URL(wanttest.Relay(1))]
+	repos := layer(w, wanttest.Items(w), want.LayerRepositories)
+	one := w.Repository(repos[0]).AddressBytes + w.Repository(repos[0]).DBytes
+	for name, c := range map[string]struct {
+		bounds Bounds
+		most   int
+	}{
+		"all":         {Bounds{Values: 100, Bytes: 1 << 20}, 10},
+		"four values": {Bounds{Values: 4, Bytes: 1 << 20}, 4},
+		"three sizes": {Bounds{Values: 100, Bytes: 3 * one}, 3},
+		"nothing":     {Bounds{}, 1},
+	} {
+		trials := Trials(w, repos, c.bounds)
+		if !slices.Equal(slices.Concat(trials...), repos) || len(trials[0]) != c.most || len(trials) != (len(repos)+c.most-1)/c.most {
+			t.Errorf("%s: %v", name, trials)
+		}
+	}
+	if Trials(w, nil, Bounds{}) != nil {
+		t.Error("a trial of nothing")
+	}
+}

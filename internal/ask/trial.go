@@ -1,6 +1,8 @@
 package ask
 
 import (
+	"slices"
+
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
@@ -24,6 +26,23 @@ func Trial(w *want.Want, items []want.Item) []nostr.Filter {
 		}
 	}
 	return AppendTags(AppendTags(nil, announcing(), 'a', addresses, b), announcing(), 'd', ds, b)
+}
+
+// Trials splits items into what one trial each bears.
+func Trials(w *want.Want, items []want.Item, b Bounds) (out [][]want.Item) {
+	for len(items) > 0 {
+		n, values, bytes := 0, 0, 0
+		for ; n < len(items); n++ {
+			r := w.Repository(items[n])
+			values, bytes = values+len(r.Addresses), bytes+r.AddressBytes+r.DBytes
+			if n > 0 && (values > b.Values || bytes > b.Bytes) {
+				break
+			}
+		}
+		out = append(out, slices.Clone(items[:n]))
+		items = items[n:]
+	}
+	return out
 }
 
 // Harmless returns a filter whose value no relay has a reason to refuse.

@@ -56,3 +56,14 @@ func (q *Queue[T]) Pop() (v T) {
 	}
 	return v
 }
+
+// DeleteFunc takes out the elements that are gone.
+func (q *Queue[T]) DeleteFunc(gone func(T) bool) {
+	var left Queue[T]
+	for v := range q.All() {
+		if !gone(v) {
+			left.Push(v)
+		}
+	}
+	*q = left
+}

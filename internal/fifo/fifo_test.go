@@ -21,6 +21,13 @@ func TestLikeASlice(t *testing.T) {
 			q.PushFront(v)
 			model = slices.Insert(model, 0, v)
 		case n < 51:
+			gone := make(map[*int]bool)
+			for _, x := range model {
+				gone[x] = r.IntN(2) == 0
+			}
+			q.DeleteFunc(func(x *int) bool { return gone[x] })
+			model = slices.DeleteFunc(model, func(x *int) bool { return gone[x] })
+		case n < 52:
 			for len(model) > 0 {
 				if q.Pop() != model[0] {
 					t.Fatal("not the oldest")

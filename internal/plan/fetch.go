@@ -2,7 +2,6 @@ package plan
 
 import (
 	"maps"
-	"time"
 
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/nostr"
@@ -46,13 +45,4 @@ func (c *catchup) elsewhere(t *task) map[nostr.ID]struct{} {
 		}
 	}
 	return asked
-}
-
-// letGo has tasks go on that wait for another one, which has ended a request by id.
-func (c *catchup) letGo(now time.Duration) {
-	for _, t := range c.later {
-		if t.behind {
-			t.behind, t.after = false, now
-		}
-	}
 }

@@ -233,7 +233,7 @@ func (f *following) sendLive(l *live.REQ, filters []nostr.Filter, values int) {
 		filters[i].Limit = &limit
 	}
 	f.side.Send(l, how)
-	f.requests[how.Sub] = &request{sub: how.Sub, live: l, Manner: how.Manner}
+	f.add(&request{sub: how.Sub, live: l, Manner: how.Manner})
 	f.paced()
 	f.effect(step.Request{Sub: how.Sub, Class: step.Live, Filters: filters})
 }

@@ -24,7 +24,7 @@ func (c *catchup) overrun(r *request) {
 		return
 	}
 	if r.kind == asksPage && t.pager.Cut(r.full()) {
-		t.tries = 0
+		t.forgive()
 	}
 	c.taskFailed(t, "an answer without end")
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"github.com/graspd/graspd/internal/compare"
-	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -30,7 +29,7 @@ func (c *comparing) look(t *task, l compare.Look) {
 		return
 	}
 	if l.Page != nil {
-		t.pager = paging.New(*l.Page)
+		t.page(*l.Page)
 	}
 	c.stored.proceed(t)
 }

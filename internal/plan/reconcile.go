@@ -3,7 +3,6 @@ package plan
 import (
 	"github.com/graspd/graspd/internal/compare"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/step"
 )
@@ -88,7 +87,7 @@ func (c *comparing) mayWork() bool {
 // reconcile takes a task to its next step: fetch, compare, ask again, or end.
 func (c *comparing) reconcile(t *task) {
 	if t.neg == nil {
-		t.neg = compare.New(t.group.Since.Span())
+		t.compares(compare.New(t.group.Since.Span()))
 	}
 	n := t.neg
 	switch n.Next(c.terms(t)) {
@@ -98,7 +97,7 @@ func (c *comparing) reconcile(t *task) {
 	case compare.Fetch:
 		c.stored.fetch(t)
 	case compare.WaitBehind:
-		t.behind = true
+		t.waitBehind()
 		c.stored.putOff(t, c.now.Mono+silence)
 	case compare.Probe:
 		c.probe(t)
@@ -107,7 +106,7 @@ func (c *comparing) reconcile(t *task) {
 	case compare.Compare:
 		c.load(t)
 	case compare.PageMissing:
-		t.pager = paging.New(t.group.Since.Span())
+		t.page(t.group.Since.Span())
 		c.stored.askPage(t)
 	case compare.Done:
 		if t.filter.IDs == nil { // or the relay never said that it has them
@@ -133,11 +132,10 @@ func (c *comparing) terms(t *task) compare.Terms {
 // load asks for the local set first; the NEG-OPEN follows when it is there.
 func (c *comparing) load(t *task) {
 	t.neg.Load()
-	t.req = &request{sub: c.newSub("n"), kind: asksNeg, task: t, progress: c.now.Mono}
-	t.req.Manner = c.stored.demands.mannerOf(t, t.filter)
-	c.stored.requests[t.req.sub] = t.req
-	t.req.filter = t.req.Mode.With(t.neg.Window().Narrow(t.filter))
-	e := step.LoadSet{Sub: t.req.sub, Filter: t.req.filter}
+	r := &request{sub: c.newSub("n"), kind: asksNeg, task: t, Manner: c.stored.demands.mannerOf(t, t.filter), progress: c.now.Mono}
+	r.filter = r.Mode.With(t.neg.Window().Narrow(t.filter))
+	c.stored.add(r)
+	e := step.LoadSet{Sub: r.sub, Filter: r.filter}
 	if t.group.course != nil {
 		e.Most = t.group.course.most()
 	}
@@ -212,7 +210,7 @@ func (c *comparing) compared(t *task) {
 	}
 	c.stored.abandon(t)
 	t.tallyWindow()
-	t.differ, t.held = t.differ+n.Differ(), t.held+n.Here()
+	t.compared()
 	c.counted.Equal += uint64(n.Equal())
 	if c.support != negTruncates && n.Truncated() {
 		c.support = negTruncates
@@ -230,9 +228,9 @@ func (c *comparing) compared(t *task) {
 // than the filter says, such as events with the value under another tag: its
 // set then holds what the local set for the filter does not, though it is here.
 func (c *comparing) sift(t *task) {
-	t.req = &request{sub: c.newSub("k"), kind: asksStore, task: t, answered: true}
-	c.stored.requests[t.req.sub] = t.req
-	c.effect(step.Sift{Sub: t.req.sub, IDs: t.neg.Needs()})
+	r := &request{sub: c.newSub("k"), kind: asksStore, task: t, answered: true}
+	c.stored.add(r)
+	c.effect(step.Sift{Sub: r.sub, IDs: t.neg.Needs()})
 }
 
 func (c *comparing) sifted(in step.Sifted) {
@@ -314,6 +312,6 @@ func (c *comparing) noNegentropy(why string) {
 
 // pageWindows reads what has not been compared by paging.
 func (c *comparing) pageWindows(t *task) {
-	t.pager = paging.New(t.neg.GiveUp())
+	t.page(t.neg.GiveUp())
 	c.stored.proceed(t)
 }

@@ -71,7 +71,7 @@ func (r *references) next() *task {
 func newQuestion(f nostr.Filter) *task {
 	t := &task{group: &group{Lot: itemset.Lot{Layer: want.LayerReferences}, class: step.Daily}, filter: f}
 	if f.IDs != nil { // as in the last round of a fetch: asked as long as something comes
-		t.neg = compare.NewFetch(f.IDs)
+		t.compares(compare.NewFetch(f.IDs))
 	}
 	return t
 }
@@ -127,7 +127,7 @@ func (r *references) drop() {
 func (r *references) dropTask() {
 	if t := r.task; t != nil {
 		r.stored.abandon(t)
-		t.over = true
+		t.end()
 		r.stored.leave(t)
 		r.task = nil
 	}

@@ -47,20 +47,20 @@ type request struct {
 
 // request opens a stored REQ for a running task.
 func (c *catchup) request(t *task, kind asks, f nostr.Filter) *request {
-	t.req = &request{sub: c.newSub("s"), kind: kind, task: t, most: *f.Limit + requestRoom, begun: c.now.Mono, progress: c.now.Mono}
-	t.req.Manner = c.demands.mannerOf(t, f)
-	c.requests[t.req.sub] = t.req
+	r := &request{
+		sub: c.newSub("s"), kind: kind, task: t, Manner: c.demands.mannerOf(t, f), most: *f.Limit + requestRoom, begun: c.now.Mono, progress: c.now.Mono,
+	}
+	c.add(r)
 	c.references.count(t)
 	c.paced()
-	c.effect(step.Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{t.req.Mode.With(f)}})
-	return t.req
+	c.effect(step.Request{Sub: r.sub, Class: t.group.class, Filters: []nostr.Filter{r.Mode.With(f)}})
+	return r
 }
 
 // endRequest forgets what a task has open, for it to be asked again.
 func (c *catchup) endRequest(t *task) {
 	r := t.req
-	delete(c.requests, r.sub)
-	t.req = nil
+	c.remove(r)
 	switch r.kind {
 	case asksPage:
 		t.pager.Again()
@@ -199,8 +199,7 @@ func (c *catchup) answered(r *request) {
 		c.suspects.trialAnswered()
 		return
 	}
-	delete(c.requests, r.sub)
-	t.req = nil
+	c.remove(r)
 	if r.failed {
 		c.forgetFound(t)
 		c.taskFailed(t, whyNotStored)
@@ -275,7 +274,7 @@ func (c *catchup) askPage(t *task) {
 		if t.pager.Gap() || t.pager.Exhausted() {
 			c.report(step.Warn, "possible gap: the relay has more events of one second than it sends at once", "filter", t.filter.Key())
 		}
-		t.pager = nil
+		t.paged()
 		if t.neg == nil {
 			c.taskDone(t)
 			return

@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 
-	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -18,16 +17,15 @@ func (c *catchup) settle(r *request) {
 	if r.batch == nil || len(t.neg.Needs()) == 0 || len(t.settling) == mostSettling || t.group.Layer == want.LayerReferences {
 		return
 	}
-	t.settling = append(t.settling, r)
-	t.req = nil
+	t.settle(r)
 	c.proceed(t)
 }
 
 // settled takes a request of which all is decided while its task went on.
 func (c *catchup) settled(r *request) {
-	delete(c.requests, r.sub)
+	c.remove(r)
 	t := r.task
-	t.settling = slices.DeleteFunc(t.settling, func(x *request) bool { return x == r })
+	t.settled(r)
 	running := slices.Contains(c.running, t)
 	if r.failed {
 		c.abandon(t)
@@ -52,7 +50,7 @@ func (c *catchup) settled(r *request) {
 // forgetFound has a task begin again.
 func (c *catchup) forgetFound(t *task) {
 	c.forgetSettling(t)
-	t.pager, t.neg, t.tally = nil, nil, coverage.Tally{}
+	t.forget()
 	c.letGo(c.now.Mono)
 }
 
@@ -61,10 +59,9 @@ func (c *catchup) forgetSettling(t *task) {
 	if len(t.settling) == 0 {
 		return
 	}
-	for _, r := range t.settling {
-		delete(c.requests, r.sub)
+	for _, r := range t.takeSettling() {
+		c.remove(r)
 	}
-	t.settling = nil
 	c.letGo(c.now.Mono)
 }
 

@@ -5,15 +5,9 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/ask"
-	"github.com/graspd/graspd/internal/compare"
 	"github.com/graspd/graspd/internal/coverage"
-	"github.com/graspd/graspd/internal/demands"
-	"github.com/graspd/graspd/internal/fifo"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/paging"
-	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -39,70 +33,6 @@ type besideStored interface {
 	progress()     // an item is confirmed that was not before
 	kindsEmptied() // begins anew with a relay that answers nothing without kinds
 }
-
-// queues are what waits and what is under way.
-type queues struct {
-	groups  []*group
-	fresh   [want.LayerRoots + 1]fifo.Queue[*group] // not begun, in turn; abandoned ones are skipped
-	ready   [want.LayerRoots + 1]fifo.Queue[*task]  // of groups that were begun, likewise
-	running []*task                                 // that have a request open
-	later   []*task                                 // put off
-}
-
-// group is up to a hundred items of one layer whose stored filters are asked
-// together and that are confirmed together.
-type group struct {
-	itemset.Lot
-	class  step.Class
-	swept  bool          // there is no live REQ for them
-	over   bool          // done or abandoned
-	course course        // nil = by filters of its items
-	due    time.Duration // of swept items that were confirmed before: when their turn came
-	tasks  []*task       // made when it is begun: thousands of groups may wait
-	open   int           // tasks not done
-}
-
-// course is how a group is compared that is not asked by filters of its items, and what becomes of it where that cannot be.
-type course interface {
-	manner(m demands.Manner) demands.Manner                    // how a request goes out that would go out like m
-	most() int                                                 // events here that it may be compared with
-	mayDiffer(t *task) int                                     // events in which both sides may differ in the window at hand
-	missing() compare.Withheld                                 // what is known not to be given
-	missed(e *nostr.Event) bool                                // whether what is live should have brought e, and did not
-	unfit(why string)                                          // the relay does not bear it, or does not answer it in full
-	crowded(t *task, text string)                              // the relay has no room for it now
-	paged(t *task)                                             // it would have to be paged
-	turnedDown(r *request, why refusal.Kind, text string) bool // whether a refusal ends it
-	failed(t *task, why string)                                // it came to nothing this time
-	done(t *task)
-}
-
-// byItems says whether a group is asked by filters of its items.
-func (g *group) byItems() bool { return g.course == nil }
-
-// task reads everything that one stored filter matches from the relay.
-type task struct {
-	group    *group
-	filter   nostr.Filter
-	after    time.Duration // not before, when put off
-	tries    int
-	over     bool // done or abandoned
-	extra    bool // nobody waits for it: where the relay refuses it, it is done
-	behind   bool // it was put off until another has what both need
-	doubted  bool // it was asked whether the relay answers filters without kinds
-	req      *request
-	pager    *paging.Pager
-	tally    coverage.Tally
-	neg      *compare.Comparison
-	settling []*request // answered requests by id that are not decided yet
-	differ   int        // events of one side only, in the windows that were compared
-	held     int        // events here, likewise
-	untold   bool       // not all that was compared tells what the relay lacks
-	lacks    []nostr.ID // where everything is compared: what the relay lacks of what others are shown
-}
-
-// doubt notes that it was asked whether the relay answers filters without kinds.
-func (t *task) doubt() { t.doubted = true }
 
 // addGroups splits a lot into groups that fit stored filters.
 func (c *catchup) addGroups(l itemset.Lot, class step.Class, swept bool) {
@@ -146,7 +76,7 @@ func (c *catchup) dropGroups(match func(*group) bool) {
 		for _, t := range g.tasks {
 			c.abandon(t)
 			c.forgetSettling(t)
-			t.over = true
+			t.end()
 			c.leave(t)
 		}
 		return true
@@ -166,13 +96,6 @@ func (c *catchup) abandon(t *task) {
 		c.effect(step.CloseNeg{Sub: t.req.sub})
 	}
 	c.endRequest(t)
-}
-
-// leave takes t out of those running and put off.
-func (c *catchup) leave(t *task) {
-	same := func(x *task) bool { return x == t }
-	c.running = slices.DeleteFunc(c.running, same)
-	c.later = slices.DeleteFunc(c.later, same)
 }
 
 // next takes the task whose turn it is: of the lowest layer, because what that
@@ -205,13 +128,7 @@ func (c *catchup) next() *task {
 // for a pause.
 func (c *catchup) tendTasks() {
 	c.purge()
-	c.later = slices.DeleteFunc(c.later, func(t *task) bool {
-		if t.after > c.now.Mono {
-			return false
-		}
-		c.ready[t.group.Layer].Push(t)
-		return true
-	})
+	c.due(c.now.Mono)
 	for c.now.Mono >= c.pausedTill {
 		if len(c.running) >= c.atOnce() {
 			if c.references.makeWay() {
@@ -248,28 +165,11 @@ func (c *catchup) proceed(t *task) {
 	case t.pager != nil:
 		c.askPage(t)
 	case t.neg == nil && (t.group.Since.Bounded() || c.comparing.pages()):
-		t.pager = paging.New(t.group.Since.Span())
+		t.page(t.group.Since.Span())
 		c.askPage(t)
 	default:
 		c.comparing.reconcile(t)
 	}
-}
-
-// waits says whether a question of a lower layer is ready to be asked.
-func (c *catchup) waits() bool {
-	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
-		for t := range c.ready[layer].All() {
-			if !t.over {
-				return true
-			}
-		}
-		for g := range c.fresh[layer].All() {
-			if !g.over {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // park puts a running task back in front of those that are ready.
@@ -294,10 +194,7 @@ func (c *catchup) putOff(t *task, after time.Duration) {
 		return
 	}
 	c.leave(t)
-	if t.pager != nil {
-		t.pager.Forget()
-	}
-	t.after = after
+	t.wait(after)
 	c.later = append(c.later, t)
 }
 
@@ -307,9 +204,9 @@ func (c *catchup) taskFailed(t *task, why string) {
 		return
 	}
 	c.abandon(t)
-	t.tries++
-	c.putOff(t, c.now.Mono+health.RetryDelay(t.tries))
-	c.report(step.Debug, "a request for stored events failed", "cause", why, "wait", health.RetryDelay(t.tries))
+	wait := health.RetryDelay(t.failed())
+	c.putOff(t, c.now.Mono+wait)
+	c.report(step.Debug, "a request for stored events failed", "cause", why, "wait", wait)
 }
 
 // pause stops catch-up for a while, as the relay asked to slow down.
@@ -324,7 +221,7 @@ func (c *catchup) taskDone(t *task) {
 		c.references.answered()
 		return
 	}
-	t.over = true
+	t.end()
 	c.leave(t)
 	g := t.group
 	if g.open--; g.open > 0 {
@@ -363,22 +260,6 @@ func (c *catchup) extraFailed(t *task) bool {
 	return true
 }
 
-// takeBack sets the time of all that waits for a verdict on AUTH.
-func (c *catchup) takeBack(at time.Duration) {
-	for _, t := range c.later {
-		if t.after == untilVerdict {
-			t.after = at
-		}
-	}
-}
-
-// addBegun adds a group of one task that is ready to be asked.
-func (c *catchup) addBegun(g *group, t *task) {
-	g.tasks, g.open = []*task{t}, 1
-	c.groups = append(c.groups, g)
-	c.ready[g.Layer].Push(t)
-}
-
 // askSwept has the stored events of swept items asked, whose turn came at the time due.
 func (c *catchup) askSwept(l itemset.Lot, due time.Duration) {
 	n := len(c.groups)
@@ -387,19 +268,6 @@ func (c *catchup) askSwept(l itemset.Lot, due time.Duration) {
 		g.due = due
 	}
 }
-
-// openREQs counts the stored REQs that are under way.
-func (c *catchup) openREQs() (n int) {
-	for _, t := range c.running {
-		if r := t.req; r != nil && r.kind != asksNeg {
-			n++
-		}
-	}
-	return n
-}
-
-// empty says whether nothing is left of a group that was asked for its items.
-func (g *group) empty() bool { return len(g.Items) == 0 && g.byItems() }
 
 // lose has items asked no more.
 func (c *catchup) lose(gone func(want.Item) bool) {

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/suspicion"
@@ -28,7 +29,7 @@ func (s *suspects) suspect(items []want.Item, odd bool) bool {
 	if len(fresh) == 0 {
 		return false
 	}
-	s.under.Suspect(s.trialParts(fresh), odd)
+	s.under.Suspect(ask.Trials(s.want, fresh, s.live.limits.Bounds()), odd)
 	s.accused(fresh)
 	return true
 }
@@ -36,7 +37,7 @@ func (s *suspects) suspect(items []want.Item, odd bool) bool {
 // mistrust has items tried that stay where they are until a trial is refused.
 func (s *suspects) mistrust(items []want.Item) {
 	fresh := slices.DeleteFunc(slices.Clone(items), func(it want.Item) bool { return !s.dubious(it) || s.under.Has(it) || s.under.Doubts(it) })
-	s.under.Doubt(s.trialParts(fresh))
+	s.under.Doubt(ask.Trials(s.want, fresh, s.live.limits.Bounds()))
 }
 
 // dubious says whether an item may be a suspect.

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"time"
 
 	"github.com/graspd/graspd/internal/ask"
@@ -18,24 +17,6 @@ const trialSilence = 10 * time.Second
 // layerTrial is the layer of the task that tries suspects. It is no layer of
 // items, and comes when nothing else is asked.
 const layerTrial = want.LayerReferences + 1
-
-// trialParts splits items into what one trial bears.
-func (s *suspects) trialParts(items []want.Item) (out [][]want.Item) {
-	b := s.live.limits.Bounds()
-	for len(items) > 0 {
-		n, values, bytes := 0, 0, 0
-		for ; n < len(items); n++ {
-			r := s.want.Repository(items[n])
-			values, bytes = values+len(r.Addresses), bytes+r.AddressBytes+r.DBytes
-			if n > 0 && (values > b.Values || bytes > b.Bytes) {
-				break
-			}
-		}
-		out = append(out, slices.Clone(items[:n]))
-		items = items[n:]
-	}
-	return out
-}
 
 // nextTrial returns the task that tries the next suspects; nil when no trial is due.
 func (s *suspects) nextTrial() *task {
@@ -57,8 +38,7 @@ func (s *suspects) sendTrial(t *task) {
 	}
 	t.filter = filters[0]
 	r := &request{Manner: s.live.demands.manner(false), sub: s.newSub("t"), kind: asksTrial, task: t, most: requestRoom, begun: s.now.Mono, progress: s.now.Mono}
-	t.req = r
-	s.live.requests[r.sub] = r
+	s.live.add(r)
 	s.live.paced()
 	s.effect(step.Request{Sub: r.sub, Class: step.Catchup, Filters: filters})
 }

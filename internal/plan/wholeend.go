@@ -59,7 +59,7 @@ func (w *whole) unfit(why string) { w.unlike(w.cfg.Resync, why) }
 
 // crowded asks once more after a pause.
 func (w *whole) crowded(t *task, text string) {
-	if t.tries++; t.tries > 1 {
+	if t.failed() > 1 {
 		w.unlike(w.cfg.Resync, text)
 		return
 	}

@@ -30,6 +30,22 @@ func newWire(d *desk, told capacity.Capacity) wire {
 	return wire{desk: d, opened: d.now, told: told, limits: told, requests: make(map[string]*request)}
 }
 
+// add notes a request that is under way.
+func (w *wire) add(r *request) {
+	w.requests[r.sub] = r
+	if r.task != nil {
+		r.task.req = r
+	}
+}
+
+// remove forgets a request.
+func (w *wire) remove(r *request) {
+	delete(w.requests, r.sub)
+	if r.task != nil && r.task.req == r {
+		r.task.req = nil
+	}
+}
+
 // paused says whether nothing is to be sent yet.
 func (w *wire) paused() bool { return w.now.Mono < w.pausedTill }
 

@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/graspd/graspd/internal/compare"
+	"github.com/graspd/graspd/internal/coverage"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/paging"
+)
+
+// task reads everything that one stored filter matches from the relay.
+type task struct {
+	group    *group
+	filter   nostr.Filter
+	after    time.Duration // not before, when put off
+	tries    int
+	over     bool // done or abandoned
+	extra    bool // nobody waits for it: where the relay refuses it, it is done
+	behind   bool // it was put off until another has what both need
+	doubted  bool // it was asked whether the relay answers filters without kinds
+	req      *request
+	pager    *paging.Pager
+	tally    coverage.Tally
+	neg      *compare.Comparison
+	settling []*request // answered requests by id that are not decided yet
+	differ   int        // events of one side only, in the windows that were compared
+	held     int        // events here, likewise
+	untold   bool       // not all that was compared tells what the relay lacks
+	lacks    []nostr.ID // where everything is compared: what the relay lacks of what others are shown
+}
+
+// page has what lies in s read page by page.
+func (t *task) page(s paging.Span) { t.pager = paging.New(s) }
+
+// paged ends the reading of pages.
+func (t *task) paged() { t.pager = nil }
+
+// compares has it compared, or gets by id, from the beginning on.
+func (t *task) compares(n *compare.Comparison) { t.neg = n }
+
+// compared adds up what the comparison of one window showed.
+func (t *task) compared() { t.differ, t.held = t.differ+t.neg.Differ(), t.held+t.neg.Here() }
+
+// forget has it begin again.
+func (t *task) forget() { t.pager, t.neg, t.tally = nil, nil, coverage.Tally{} }
+
+// settle lets it go on, though not all of what its open request brought is decided.
+func (t *task) settle(r *request) { t.settling, t.req = append(t.settling, r), nil }
+
+// settled takes that all of what a request brought is decided, with which it went on.
+func (t *task) settled(r *request) {
+	t.settling = slices.DeleteFunc(t.settling, func(x *request) bool { return x == r })
+}
+
+// takeSettling returns the requests that are not decided yet, and forgets them.
+func (t *task) takeSettling() []*request {
+	all := t.settling
+	t.settling = nil
+	return all
+}
+
+// failed counts a failure, and returns how many there were.
+func (t *task) failed() int {
+	t.tries++
+	return t.tries
+}
+
+// forgive forgets failures: the next one is not to put it off for longer.
+func (t *task) forgive() { t.tries = 0 }
+
+// wait puts it off. What it has learned so far is kept, but for the ids that it saw.
+func (t *task) wait(after time.Duration) {
+	if t.pager != nil {
+		t.pager.Forget()
+	}
+	t.after = after
+}
+
+// waitBehind notes that it is put off until another has what both need.
+func (t *task) waitBehind() { t.behind = true }
+
+// goOn has it go on at the time at: what it waited for has come.
+func (t *task) goOn(at time.Duration) { t.behind, t.after = false, at }
+
+// doubt notes that it was asked whether the relay answers filters without kinds.
+func (t *task) doubt() { t.doubted = true }
+
+// end says that it is done or abandoned.
+func (t *task) end() { t.over = true }
