@@ -68,7 +68,7 @@ func TestThePage(t *testing.T) {
 		`title="events that the live subscription should have brought">Gaps</th><th scope="col" class="n" title="part of the time watched">Uptime</th><th scope="col" class="n" title="how much of what is here the relay has">Coverage</th>`,
 		`data-label="Repositories">49/50</td><td class="n" data-label="Roots">2` + "\u2009" + `498/2` + "\u2009" + `500</td><td class="n" data-label="Events">7` + "\u2009" + `413</td><td class="n" data-label="Gaps"><span class="bad">4</span></td><td class="n" data-label="Uptime">99.8%</td><td class="n" data-label="Coverage">97.0%</td>`,
 		`data-label="Events">0</td><td class="n" data-label="Gaps">0</td><td class="n" data-label="Uptime">-</td><td class="n" data-label="Coverage">-</td>`,
-		`class="part complete" title="5 of 5 complete"`, `class="part none" title="0 of 5 complete"`, `title="3 of 10 complete; the relay lacks 8 events that are here"`,
+		`class="part complete" title="5 of 5 complete"`, `class="part unknown" title="0 of 5 complete"`, `title="3 of 10 complete; the relay lacks 8 events that are here"`,
 		"&lt;script&gt;alert(1)&lt;/script&gt;", "2026-11-20 12:00:00", "ab000000", "1\u2009234", "unrelated",
 	} {
 		if !strings.Contains(page, s) {
@@ -362,6 +362,15 @@ func TestPageTellsWhatIsFree(t *testing.T) {
 	c := here
 	c.Store = fakeStore{stats: here.Store.Stats(), disk: store.Disk{Free: 5 << 30, Floor: 1 << 30}}
 	if page := get(t, c, "GET", "/").Body.String(); !strings.Contains(page, `<dt>free on the disk</dt><dd id="fact-free">5.0 GiB</dd>`) {
+		t.Errorf("%s", page)
+	}
+}
+
+// A list of one says so.
+func TestAListOfOne(t *testing.T) {
+	c := here
+	c.Sync = fakeSync{relays: relays()[:1]}
+	if page := get(t, c, "GET", "/").Body.String(); !strings.Contains(page, "<span>1 relay</span>") {
 		t.Errorf("%s", page)
 	}
 }

@@ -49,13 +49,13 @@ type RepositoryPart struct {
 	Lacks     *uint64 `json:"lacks"`     // of these, how many the relay lacks
 }
 
-// State returns how much of what the relay has is known to be here: complete, partial or none.
+// State returns how much of what the relay has is known to be here: complete, partial or unknown.
 func (x RepositoryPart) State() string {
 	switch x.Confirmed {
 	case x.Want:
 		return "complete"
 	case 0:
-		return "none"
+		return "unknown"
 	}
 	return "partial"
 }

@@ -19,7 +19,10 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"iso":    func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") },
 	"hint":   func(outcome string) string { return hints[outcome] }, "host": hostFacts, "found": foundBy,
 	"beyond20": func(n int) int { return max(0, n-mostReportedShown) },
-	"cut":      cut, "percent": status.Percent, "span": status.Duration,
+	"one": func(list string) string {
+		return map[string]string{relaysPage: "relay", repositoriesPage: "repository"}[list]
+	},
+	"cut": cut, "percent": status.Percent, "span": status.Duration,
 	"relay": func(u any) string { return whereOf(relayPage, text(u)).String() }, "repository": func(a any) string { return whereOf(repositoryPage, text(a)).String() },
 	"list": func(d *document, id string) list { return list{d, id} }, "first": func(all any) any { return first(all, perPage) }, "few": func(all any) any { return first(all, mostServers) }, "beyond": func(all any) int { return max(0, reflect.ValueOf(all).Len()-perPage) },
 }).ParseFS(assets, "assets/*.html"))

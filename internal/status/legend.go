@@ -44,7 +44,7 @@ func ofRelays() []Word {
 		{"wanted", "repositories that are kept here and name the relay, with their root events", "sync.relays.want", "graspd_sync_wanted"},
 		{"complete", "graspd knows that everything which the relay has of it is here; for a repository, so with all its relays, and all git data that its events name is here, too", "sync.relays.confirmed", "graspd_sync_confirmed"},
 		{"partial", "some of a repository's root events are complete here as far as this relay goes, others are not yet", "repositories.relays.confirmed", ""},
-		{"none", "graspd does not know yet whether anything of the repository is complete here as far as this relay goes", "repositories.relays.confirmed", ""},
+		{"unknown", "graspd does not know yet whether anything of the repository is complete here as far as this relay goes", "repositories.relays.confirmed", ""},
 		{"roots", "root events, which begin a thread: issues, patches and pull requests; in the list of relays, how many are complete of those wanted", "sync.relays.want.roots", "graspd_sync_wanted"},
 		{"repositories", "in the list of relays: how many are complete of those wanted", "sync.relays.want.repositories", "graspd_sync_wanted"},
 		{"in turns", "root events that are more than the relay bears in subscriptions at once; graspd asks for one part of them after the other", "sync.relays.swept_roots", "graspd_sync_swept_roots"},
