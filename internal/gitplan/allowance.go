@@ -7,18 +7,18 @@ import (
 	"github.com/graspd/graspd/internal/health"
 )
 
-// graspd bounds what it asks of a host in vain before the host ever says that there is too much: to 60 requests a minute, half of them for
-// what that host was not asked for yet. graspd asks a host that gives something as fast as the host gives.
+// graspd bounds how often it asks a host in vain, before the host ever says that it gets too many requests: to 60 requests a minute, half of
+// them for data that graspd has not asked that host for yet. graspd asks a host that gives something as fast as the host gives.
 const (
-	vainPerMinute = 30 // requests of each sort
-	vainAtOnce    = 60 // after a while without
+	vainPerMinute = 30 // requests of each sort a minute
+	vainAtOnce    = 60 // requests of each sort after a while without any
 	perFetch      = 3  // requests of a fetch that has not ended
 	earned        = 9  // requests more for a fetch that brought something
 )
 
 var vain = bucket.Rate{Tokens: vainPerMinute, In: time.Minute, Burst: vainAtOnce}
 
-// allowance is how many requests a host gets, all its ports together.
+// allowance bounds the requests to a host, all its ports together.
 type allowance struct{ first, again bucket.Bucket }
 
 // sort is the part of an allowance that a request takes from. First requests and repeated ones have a part each, so that neither keeps the
@@ -33,7 +33,7 @@ func (a *allowance) sort(first bool) *bucket.Bucket {
 // at turns a reading of the steady clock into the time that buckets take.
 func at(now health.Now) time.Time { return time.Unix(0, 0).Add(now.Mono) }
 
-// wait is how long it takes until graspd may ask the host something. nil stands for a host that was not asked: it has its whole allowance.
+// wait returns how long it takes until graspd may ask the host. A nil allowance stands for a host that was never asked.
 func (a *allowance) wait(now health.Now, first bool) time.Duration {
 	if a == nil {
 		return 0
@@ -64,7 +64,7 @@ func (a *allowance) full(now health.Now) bool {
 	return a.first.Full(at(now)) && a.again.Full(at(now))
 }
 
-// owed is how long it takes until both parts are full again, as those of a new host are.
+// owed returns how long it takes until both parts are full again, like those of a new host.
 func (a *allowance) owed(now health.Now) time.Duration {
 	return a.first.Owed(at(now)) + a.again.Owed(at(now))
 }

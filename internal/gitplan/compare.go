@@ -7,9 +7,9 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Difference is how the branches and tags that another server advertises differ from those that are served here.
+// Difference says how the branches and tags that another server advertises differ from those that graspd serves.
 type Difference struct {
-	Lacks  int // refs of ours whose name the server does not have
+	Lacks  int // refs of graspd whose name the server does not have
 	Other  int // refs where the server has another object
 	Beside int // refs that the server has and no event that rules here names
 }
@@ -43,7 +43,7 @@ func ofStates(name string) bool {
 	return strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/")
 }
 
-// String is the difference as a sentence for people, "" where there is none.
+// String returns the difference as a sentence for people; "" where there is none.
 func (d Difference) String() string {
 	var parts []string
 	for _, x := range []struct {

@@ -1,5 +1,5 @@
 // Package gitplan decides which server graspd asks for the git data that repositories lack, and when (GRASP-02): in which order, how many at
-// a time, how often, and when it leaves a server alone. The plan is a function from what has happened to what is to be done. Its caller
+// a time, how often, and when it leaves a server alone. The plan is a function from what has happened to what has to be done. Its caller
 // tells it the time; nothing here waits, dials or reads. Read Plan, then Step.
 package gitplan
 
@@ -17,18 +17,18 @@ const (
 	PerHost   = 4                // fetches of one host, whatever its ports
 	QuietFor  = 10 * time.Second // without a byte, after which graspd asks another source besides
 	youngFor  = time.Minute      // a fetch that takes longer makes room for another one
-	overtimes = 3                // as many more than Concurrency take longer at a time
+	overtimes = 3                // fetches that take longer than youngFor at a time, times Concurrency
 )
 
 // Bounds of fetches that take long.
 const (
-	longFor       = 5 * time.Minute // after which graspd asks another source besides, though bytes come
-	sourcesAtOnce = 4               // of one repository
+	longFor       = 5 * time.Minute // after so long graspd asks another source besides, though bytes come
+	sourcesAtOnce = 4               // fetches of one repository
 )
 
-// Times after which graspd asks again for a repository.
+// How long graspd waits until it asks again for a repository.
 const (
-	PushWithin = 3 * time.Minute  // that a client is expected to push in, after an event that they brought
+	PushWithin = 3 * time.Minute  // for the client that brought an event to push its data
 	EagerFor   = 30 * time.Minute // from the last event on
 	LazyEvery  = time.Hour        // after that
 	firstWait  = 20 * time.Second // after the first round, doubled after each until eagerWait
@@ -50,15 +50,15 @@ const (
 	maxRetry    = time.Hour        // the longest that a server can have itself left alone for
 )
 
-// Config says how much is done at a time.
+// Config says how much the plan does at a time.
 type Config struct {
 	Self         nostr.PubKey // spreads the waits of different relays
 	Concurrency  int          // fetches at once; 0 is 8
-	Repositories int          // most that the plan knows; 0 is 100,000. A later sweep brings those beyond
-	Hosts        int          // most hosts, and most servers, that the plan remembers; 0 is 20,000. Beyond, those go whose memory is worth least
+	Repositories int          // how many repositories the plan knows at most; 0 is 100,000. A later sweep brings those beyond
+	Hosts        int          // how many hosts, and how many servers, the plan remembers at most; 0 is 20,000. Beyond, those go whose memory is worth least
 }
 
-// Lack is what a repository lacks. A new Lack replaces the one before.
+// Lack says what a repository lacks. A new Lack replaces the one before.
 type Lack struct {
 	Of      nip34.Address
 	Needs   []Need         // none: the repository lacks nothing any more
@@ -69,8 +69,8 @@ type Lack struct {
 type Need struct {
 	Event   nostr.ID
 	After   time.Duration  // from now until the plan looks for it
-	Sources []grasp.Source // further ones, for this event alone
-	Alone   bool           // the plan asks for this event by itself, as graspd did not take something of it before
+	Sources []grasp.Source // further sources, for this event alone
+	Alone   bool           // the plan asks for this event by itself, as graspd has refused some of its data before
 }
 
 // Fetch is one conversation with one server.
@@ -81,21 +81,21 @@ type Fetch struct {
 	Needs  []nostr.ID // events whose git data to ask for; empty: ask for the advertisement alone
 }
 
-// Outcome is how a fetch ended.
+// Outcome says how a fetch ended.
 type Outcome struct {
 	Answer   Answer
-	Retry    time.Duration // for which the server wants to be left alone, 0 where it did not say
+	Retry    time.Duration // for how long the server wants to be left alone; 0 where it did not say
 	Brought  []nostr.ID    // events whose git data this fetch completed
-	Requests int           // that the fetch made; 0 is not known
+	Requests int           // requests that the fetch made; 0 is not known
 }
 
-// Answer is how a server answered a fetch.
+// Answer says how a server answered a fetch.
 type Answer uint8
 
 // The answers.
 const (
 	Answered Answer = iota // in order, with the wanted data or without it
-	Absent                 // in order: the server has no such repository, or none for us
+	Absent                 // in order: the server has no such repository, or none for graspd
 	Limited                // the server wants to be asked less
 	Failed                 // graspd did not reach the server, or the server did not answer as a git server does
 	TooMuch                // in order: the server advertises more than graspd reads
@@ -122,7 +122,7 @@ type Plan struct {
 	gave    map[nostr.PubKey]grasp.Source // the last source that had something new of an owner
 	serial  uint64
 	forgot  time.Duration // mono: when the plan last looked for hosts to forget
-	blocked time.Duration // mono: when the first host gets free that a repository waits for; set by each Step
+	blocked time.Duration // mono: when the first host gets free that a repository waits for; each Step sets it
 
 	back     map[string]bool // hosts that have returned and whose repositories have not got their turns yet
 	lookBack time.Duration   // mono: not before, for the turns of hosts in back
@@ -134,19 +134,19 @@ type Plan struct {
 type running struct {
 	Fetch
 	host  string // with a port
-	name  string // without one
+	name  string // the host without a port
 	quiet bool   // no byte has come for QuietFor
-	first bool   // the host is asked for something for the first time
+	first bool   // graspd asks the host for this data for the first time
 	began health.Now
 
 	stopped bool
-	evicted bool // stopped for others, though its data was wanted
+	evicted bool // stopped for others, though its data is wanted
 }
 
-// young says whether the fetch counts among the Concurrency ones: one that is quiet or takes long does not.
+// young reports whether the fetch counts among the Concurrency ones. One that is quiet or takes long does not.
 func (f *running) young(now health.Now) bool { return !f.quiet && now.Since(f.began) < youngFor }
 
-// New makes a Plan that knows of nothing.
+// New makes a Plan that knows no repository and no server.
 func New(c Config) *Plan {
 	if c.Concurrency <= 0 {
 		c.Concurrency = 8
@@ -201,8 +201,8 @@ func (p *Plan) PushFailed(now health.Now, of nip34.Address) {
 // maxSurveys is how many surveys wait at a time. A later sweep brings those beyond.
 const maxSurveys = 256
 
-// Survey has the plan ask a server what it advertises of a repository, when there is nothing better to do. It reports whether there was room
-// for one more survey.
+// Survey has the plan ask a server what it advertises of a repository, when no fetch needs the place. It reports whether there was room for one
+// more survey.
 func (p *Plan) Survey(of nip34.Address, s grasp.Source) bool {
 	if len(p.surveys) >= maxSurveys {
 		return false
@@ -246,15 +246,15 @@ func (p *Plan) Ended(now health.Now, id uint64, o Outcome) {
 	}
 }
 
-// Returned tells the plan that a failing host is there again, as its relay is connected: the plan asks the host in a moment, and not at the
-// end of its wait. A host that has asked to be left alone is left alone all the same.
+// Returned tells the plan that a failing host is there again, as its relay is connected. The plan asks the host in a moment, and not at the end
+// of its wait. It leaves a host alone all the same that has asked for that.
 func (p *Plan) Returned(name string) {
 	if len(p.back) < returnsKept {
 		p.back[name] = true
 	}
 }
 
-// ownersKept is for how many owners the plan remembers the last source that gave something.
+// ownersKept is the number of owners for whom the plan remembers the last source that gave something.
 const ownersKept = 20_000
 
 func (p *Plan) remember(owner nostr.PubKey, s grasp.Source) {

@@ -6,22 +6,22 @@ import (
 	"github.com/graspd/graspd/internal/health"
 )
 
-// host is what the plan knows about a server, for all repositories together.
+// host has what the plan knows about a server, for all repositories together.
 type host struct {
 	name     string // without a port
 	running  int
 	proven   bool // it has answered as a git server does
 	failures health.Failures
 	until    time.Duration // mono: not before
-	failing  bool          // until is set as the server failed, and not as it asked for a pause
-	returned health.Now    // when the plan last ended its wait as it was there again
+	failing  bool          // until is set because the server failed, not because it asked for a pause
+	returned health.Now    // when the plan last ended its wait because it was there again
 	pace     time.Duration // between two fetches, 0 for none
 	next     time.Duration // mono: not before, by pace
 	slowed   health.Now    // when it last said that it gets too many requests
 	last     health.Now    // when a fetch of it last began
 }
 
-// free is the first time at which its wait and its pace allow a fetch. PerHost bounds the fetches at a time besides.
+// free returns the first time at which the host's wait and pace allow a fetch. PerHost bounds the fetches at a time besides.
 func (h *host) free() time.Duration { return max(h.until, h.next) }
 
 func (h *host) started(now health.Now) {
@@ -58,10 +58,10 @@ func (h *host) ended(now health.Now, t health.Terms, o Outcome) {
 	}
 }
 
-// backIn is how long after its return a host is asked. A relay that has just started has other things to do first.
+// backIn is how long the plan waits after the return of a host: a relay that has just started has other things to do first.
 const backIn = 2 * time.Second
 
-// returns ends the wait of a host that is there again, and reports whether the host was waiting as it failed.
+// returns ends the wait of a host that is there again. It reports whether the host was waiting because it had failed.
 func (h *host) returns(now health.Now) bool {
 	if !h.failing || h.until <= now.Mono+backIn || h.returned != (health.Now{}) && now.Since(h.returned) < returnPause {
 		return false
@@ -70,7 +70,7 @@ func (h *host) returns(now health.Now) bool {
 	return true
 }
 
-// forget reports whether the plan can forget the host without treating it otherwise.
+// forget reports whether the plan can forget the host and would treat it the same afterwards.
 func (h *host) forget(now health.Now) bool {
 	return h.running == 0 && now.Since(h.last) > 2*deadRetry && h.free() <= now.Mono
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/graspd/graspd/internal/health"
 )
 
-// Strangers can make up names of hosts, and each costs one fetch to find out. So the plan bounds how many it remembers.
+// Strangers can make up names of hosts, and each costs one fetch to find out. So the plan bounds how many hosts it remembers.
 
 // stranger is a server that the plan never asked. Nobody writes to it.
 var stranger host
 
-// known is what the plan knows about a server. The caller only reads it.
+// known returns what the plan knows about a server. The caller only reads it.
 func (p *Plan) known(server string) *host {
 	if h := p.hosts[server]; h != nil {
 		return h
@@ -23,7 +23,7 @@ func (p *Plan) known(server string) *host {
 	return &stranger
 }
 
-// host is what the plan knows about a server that it is about to ask, and remembers from now on.
+// host returns what the plan knows about a server that it is about to ask. From now on the plan remembers that server.
 func (p *Plan) host(now health.Now, s grasp.Source) *host {
 	server := s.Server()
 	h := p.hosts[server]
@@ -35,7 +35,7 @@ func (p *Plan) host(now health.Now, s grasp.Source) *host {
 	return h
 }
 
-// allowance is that of a host, all its ports together, that the plan is about to ask.
+// allowance returns the allowance of a host that the plan is about to ask, all its ports together.
 func (p *Plan) allowance(now health.Now, name string) *allowance {
 	a := p.allowances[name]
 	if a == nil {
@@ -52,8 +52,8 @@ type worth struct {
 	far  time.Duration
 }
 
-// worth of a host is least where it has only answered, more while it waits after a failure, and most where it has asked for fewer requests.
-// Within each sort, the longer ago the plan asked the host the less it is.
+// worth returns the worth of a host: least where the host has only answered, more while it waits after a failure, and most where it has asked
+// for fewer requests. Within each sort it is less the longer ago the plan has asked the host.
 func (h *host) worth(now health.Now) worth {
 	w := worth{0, h.last.Mono}
 	switch {
@@ -65,7 +65,7 @@ func (h *host) worth(now health.Now) worth {
 	return w
 }
 
-// displace makes room in a full map: the tenth that is worth least goes at once, so that the search for it is rare.
+// displace makes room in a full map. It removes the tenth that is worth least at once, so that the search is rare.
 func displace[T any](of map[string]T, most int, look func(T) (w worth, goes bool)) {
 	if len(of) < most {
 		return
@@ -91,7 +91,7 @@ func displace[T any](of map[string]T, most int, look func(T) (w worth, goes bool
 // hostsKept is how many servers the plan knows before it looks for those that it can forget.
 const hostsKept = 1000
 
-// forgetEvery is the time between two looks for those.
+// forgetEvery is the time between two looks for hosts to forget.
 const forgetEvery = time.Minute
 
 func (p *Plan) forget(now health.Now) {

@@ -6,8 +6,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// later is a heap of the repositories by the time at which their next round begins, each once. Those of the same moment are ordered by
-// address, so that the same inputs always have the same effects.
+// later is a heap of the repositories by the time at which their next round begins, each once. Repositories of the same moment stand in the
+// order of their addresses, so that the same inputs always have the same effects.
 type later []*repo
 
 func (l later) Len() int { return len(l) }
@@ -25,14 +25,14 @@ func (l later) Swap(i, j int) {
 	l[i].place, l[j].place = i+1, j+1
 }
 
-// Push is for the heap alone.
+// Push implements heap.Interface.
 func (l *later) Push(x any) {
 	r := x.(*repo)
 	*l = append(*l, r)
 	r.place = len(*l)
 }
 
-// Pop is for the heap alone.
+// Pop implements heap.Interface.
 func (l *later) Pop() any {
 	last := len(*l) - 1
 	r := (*l)[last]
@@ -41,7 +41,7 @@ func (l *later) Pop() any {
 	return r
 }
 
-// put puts a repository where its next round is, if it has a source and does not stand in its owner's queue already.
+// put puts a repository at the time of its next round, if it has a source and does not stand in its owner's queue already.
 func (l *later) put(r *repo) {
 	at := r.next()
 	switch {
@@ -63,7 +63,7 @@ func (l *later) take(r *repo) {
 	}
 }
 
-// ready is the repositories whose round is due, by owner, and the owners in the order of their turns.
+// ready has the repositories whose round is due, by owner, and the owners in the order of their turns.
 type ready struct {
 	owners []nostr.PubKey
 	of     map[nostr.PubKey][]*repo

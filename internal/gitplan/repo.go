@@ -25,11 +25,11 @@ type repo struct {
 type need struct {
 	Need
 	due  time.Duration // mono: not before
-	most int           // events that one fetch asks for together with this one, itself counted; 0 is any number
+	most int           // how many events a fetch for this one may ask for, this one included; 0 is any number
 	not  map[grasp.Source]rest
 }
 
-// rest is how long the plan does not ask a source for something that graspd did not take from it.
+// rest says for how long the plan does not ask a source for an event whose data graspd has refused from it.
 type rest struct {
 	until time.Duration // mono
 	wait  time.Duration
@@ -38,20 +38,20 @@ type rest struct {
 // mostRest is the longest rest. Rests begin with LazyEvery and double.
 const mostRest = 6 * time.Hour
 
-// turn is when the plan asks a source again for a repository. Events that one fetch cannot ask for together come in parts, one after the
+// turn says when the plan asks a source again for a repository. Events that one fetch cannot ask for together come in parts, one after the
 // other.
 type turn struct {
 	host, server string        // of the source, without a port and with it
 	next         time.Duration // mono: not before
 	attempt      int           // rounds since repo.since
-	open         bool          // the source was not asked for all parts yet in this round
+	open         bool          // in this round the source was not asked for all parts yet
 	done         map[nostr.ID]bool
 	began        time.Duration // mono: when the source was last asked since repo.since; 0: it was not
 	stopped      time.Duration // mono: when its fetch was first stopped for others before its end; 0: it was not
 	Asked
 }
 
-// Asked is what the plan knows about one source of a repository.
+// Asked has what the plan knows about one source of a repository.
 type Asked struct {
 	Last   time.Time // wall clock; zero: never
 	Answer Answer
@@ -60,7 +60,7 @@ type Asked struct {
 
 func newRepo(of nip34.Address) *repo { return &repo{of: of, turns: map[grasp.Source]*turn{}} }
 
-// lacks replaces what the repository lacks. Where some of it is new, all sources are asked again soon. It reports whether a source may have
+// lacks replaces what the repository lacks. Where some of it is new, the plan asks all sources again soon. It reports whether a source may have
 // its turn earlier than before.
 func (r *repo) lacks(now health.Now, l Lack) (earlier bool) {
 	before, fresh := r.needs, false
@@ -97,7 +97,7 @@ func (r *repo) lacks(now health.Now, l Lack) (earlier bool) {
 	return earlier || fresh
 }
 
-// anew gives every source a turn as soon as something is due that it may have.
+// anew gives every source a turn as soon as an event is due whose data it may have.
 func (r *repo) anew(now health.Now) {
 	r.since = now
 	for _, t := range r.turns {
@@ -113,7 +113,7 @@ func (r *repo) hurry(now health.Now) {
 	r.anew(now)
 }
 
-// next is when the first of the sources has its turn. The repository has at least one.
+// next returns when the first of the sources has its turn. The repository must have a source.
 func (r *repo) next() (first time.Duration) {
 	first = never
 	for s, t := range r.turns {
@@ -122,7 +122,7 @@ func (r *repo) next() (first time.Duration) {
 	return first
 }
 
-// due is when the first need is due that a source may have.
+// due returns when the first need is due that a source may have.
 func (r *repo) due(s grasp.Source) (first time.Duration) {
 	first = never
 	everything, t := slices.Contains(r.sources, s), r.turns[s]
@@ -134,7 +134,7 @@ func (r *repo) due(s grasp.Source) (first time.Duration) {
 	return first
 }
 
-// rank orders sources: the plan asks 0 first.
+// rank returns the rank of a source: the plan asks those of rank 0 first.
 func (t *turn) rank() int {
 	switch {
 	case t.began == 0:
@@ -148,7 +148,7 @@ func (t *turn) rank() int {
 // had reports whether the source was asked for an event in this round.
 func (t *turn) had(id nostr.ID) bool { return t.open && t.done[id] }
 
-// all are the sources of the repository and of its needs, each once.
+// all returns the sources of the repository and of its needs, each once.
 func (r *repo) all() []grasp.Source {
 	out := slices.Clone(r.sources)
 	for _, n := range r.needs {
@@ -161,7 +161,7 @@ func (r *repo) all() []grasp.Source {
 	return out
 }
 
-// wanted are the due events to ask a source for: the first, and those that one fetch can ask for together with it.
+// wanted returns the due events to ask a source for: the first, and those that one fetch can ask for together with it.
 func (r *repo) wanted(now health.Now, s grasp.Source) (out []nostr.ID) {
 	most := -1
 	for _, n := range r.eligible(now, s) {
@@ -226,8 +226,8 @@ func (r *repo) ended(now health.Now, f *running, o Outcome) {
 	r.needs = slices.DeleteFunc(r.needs, func(n need) bool { return slices.Contains(o.Brought, n.Event) })
 }
 
-// refused halves what one fetch asks for after graspd did not take some of it, in the same round. An event that was refused by itself rests
-// longer each time, and is never asked for with others again.
+// refused halves what one fetch asks for, after graspd has refused some of its data in the same round. An event that was refused by itself
+// rests longer each time, and the plan never asks for it with others again.
 func (r *repo) refused(now health.Now, t *turn, f *running, o Outcome) {
 	for i := range r.needs {
 		n := &r.needs[i]
@@ -250,7 +250,7 @@ func (r *repo) refused(now health.Now, t *turn, f *running, o Outcome) {
 	}
 }
 
-// returns brings forward the turns of servers that are there again, and reports whether the repository has such a source.
+// returns brings the turns of servers forward that are there again, and reports whether the repository has such a source.
 func (r *repo) returns(back map[string]time.Duration) (some bool) {
 	for _, t := range r.turns {
 		if until, ok := back[t.server]; ok {

@@ -8,16 +8,16 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// Stats are counts of what the plan knows.
+// Stats counts what the plan knows.
 type Stats struct {
 	Lacking  int // repositories that lack something
 	Fetching int // fetches under way
-	Surveys  int // that wait for their turn
-	Hosts    int // that the plan knows
+	Surveys  int // surveys that wait for their turn
+	Hosts    int // hosts that the plan knows
 	Resting  int // hosts that the plan leaves alone now
 }
 
-// Stats counts.
+// Stats returns the counts.
 func (p *Plan) Stats(now health.Now) Stats {
 	s := Stats{Lacking: len(p.repos), Fetching: len(p.fetches), Surveys: len(p.surveys), Hosts: max(len(p.hosts), len(p.allowances))}
 	for _, h := range p.hosts {
@@ -28,7 +28,7 @@ func (p *Plan) Stats(now health.Now) Stats {
 	return s
 }
 
-// Standing is how far the search for a repository's missing data is.
+// Standing says how far the search for a repository's missing data is.
 type Standing struct {
 	Needs    int           // events whose data is missing
 	Next     time.Duration // from now until a source is asked again; 0 for now, and where there is no source
@@ -37,7 +37,7 @@ type Standing struct {
 	Sources  []grasp.Source
 }
 
-// Standing is that of one repository; ok is false where it lacks nothing.
+// Standing returns the standing of one repository; ok is false where it lacks nothing.
 func (p *Plan) Standing(now health.Now, of nip34.Address) (s Standing, ok bool) {
 	r := p.repos[of]
 	if r == nil {

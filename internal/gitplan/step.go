@@ -15,10 +15,10 @@ import (
 // lookedAt bounds how many repositories one Step looks at. The next Steps look at the others.
 const lookedAt = 2048
 
-// lookOn is how long the others wait at most.
+// lookOn is how long the others wait at most for the next Step.
 const lookOn = time.Second
 
-// Step says what to do now. Owners take turns. Servers that have never answered take half of the places at most, so that dead servers do not
+// Step returns what to do now. Owners take turns. Servers that have never answered take half of the places at most, so that dead servers do not
 // hold up repositories that a living one has.
 func (p *Plan) Step(now health.Now) (out Effects) {
 	out.Stop = p.useless()
@@ -82,8 +82,8 @@ func (c *census) add(f *running, proven bool, now health.Now) {
 	}
 }
 
-// full says whether every host of a repository has as many fetches as it may. Of thousands of repositories of one host most wait for
-// that, and which source is the next one need not be found out for each at every step.
+// full reports whether every host of a repository has as many fetches as it may. Most of thousands of repositories of one host wait for that, and
+// full saves each step from finding out the next source of each.
 func (c *census) full(r *repo) bool {
 	for _, t := range r.turns {
 		if c.names[t.host] < PerHost {
@@ -93,23 +93,23 @@ func (c *census) full(r *repo) bool {
 	return true
 }
 
-// room says whether one more fetch may begin.
+// room reports whether one more fetch may begin.
 func (p *Plan) room(c *census) bool {
 	return c.young < p.cfg.Concurrency && c.all < p.most()
 }
 
-// most is how many fetches there are at a time, with those that take long.
+// most returns how many fetches there may be at a time, with those that take long.
 func (p *Plan) most() int { return p.cfg.Concurrency * (1 + overtimes) }
 
-// hasEnough says whether an owner has all the places that one may have.
+// hasEnough reports whether an owner has all the places that one may have.
 func (p *Plan) hasEnough(c *census, owner nostr.PubKey) bool {
 	return c.owners[owner] >= p.half() || c.ofOwners[owner] >= p.half()*(1+overtimes)
 }
 
-// half is how many places one owner takes at most, and how many the servers that never answered take together.
+// half returns how many places one owner takes at most, and how many all servers that never answered take together.
 func (p *Plan) half() int { return max(1, p.cfg.Concurrency/2) }
 
-// useless are the fetches whose data nobody wants any more.
+// useless returns the fetches whose data nobody wants any more.
 func (p *Plan) useless() (ids []uint64) {
 	for id, f := range p.fetches {
 		if len(f.Needs) == 0 || f.stopped {
@@ -151,8 +151,8 @@ func (p *Plan) evict(now health.Now, c *census) []uint64 {
 	return []uint64{longest.ID}
 }
 
-// aged are the fetches that evict spares, as it has stopped them before: one of a repository, and half of the places together. Those that
-// were first stopped longest ago come first. So each long fetch comes to its end at last.
+// aged returns the fetches that evict spares, as it has stopped them before: one of each repository, and at most half of the places together.
+// Those that were first stopped longest ago come first. So each long fetch comes to its end at last.
 func (p *Plan) aged() map[uint64]bool {
 	type aged struct {
 		f     *running
@@ -176,7 +176,7 @@ func (p *Plan) aged() map[uint64]bool {
 	return kept
 }
 
-// waits says whether some repository of these owners waits for nothing but a place. It looks at lookedAt of them at most.
+// waits reports whether a repository of these owners waits for nothing but a place. It looks at lookedAt of them at most.
 func (p *Plan) waits(now health.Now, c *census, owners ...nostr.PubKey) bool {
 	looked := 0
 	for _, owner := range owners {
@@ -195,7 +195,7 @@ func (p *Plan) waits(now health.Now, c *census, owners ...nostr.PubKey) bool {
 	return false
 }
 
-// crowded says whether a fetch is one of so many that the plan asks no other source of its repository.
+// crowded reports whether a repository has so many fetches, f among them, that the plan asks no other source of it.
 func (p *Plan) crowded(c *census, f *running) bool {
 	r := p.repos[f.Of]
 	return r != nil && r.ready && len(c.repos[f.Of]) >= sourcesAtOnce
@@ -231,7 +231,7 @@ func (p *Plan) turns(now health.Now, c *census, out *Effects) (whole bool) {
 	return looked < lookedAt || !p.room(c)
 }
 
-// turn begins a fetch of a repository, if a source can be asked now. stays says that the repository waits for another turn.
+// turn begins a fetch of a repository, if the plan can ask a source now. stays says that the repository waits for another turn.
 func (p *Plan) turn(now health.Now, r *repo, c *census, out *Effects) (began, stays bool) {
 	if p.repos[r.of] != r {
 		return false, false
@@ -254,12 +254,12 @@ func (p *Plan) turn(now health.Now, r *repo, c *census, out *Effects) (began, st
 	return false, false
 }
 
-// mayBegin says whether the plan asks one more source of a repository: it does where all fetches under way are quiet, or take very long.
+// mayBegin reports whether the plan asks one more source of a repository: it does where all fetches under way are quiet, or take very long.
 func mayBegin(now health.Now, under []*running) bool {
 	return len(under) < sourcesAtOnce && !slices.ContainsFunc(under, func(f *running) bool { return !f.quiet && now.Since(f.began) < longFor })
 }
 
-// source is the one to ask next for a repository. more says that another source has its turn, and cannot be asked yet.
+// source returns the source to ask next for a repository. more says that another source has its turn, but cannot be asked yet.
 func (p *Plan) source(now health.Now, r *repo, c *census) (best grasp.Source, found, more bool) {
 	for _, s := range p.order(r) {
 		t := r.turns[s]
@@ -282,8 +282,8 @@ func (p *Plan) source(now health.Now, r *repo, c *census) (best grasp.Source, fo
 	return "", false, more
 }
 
-// order is the sources of a repository as the plan asks them. Those not asked since repo.since come first, then those asked for a part, then
-// the one asked longest ago: no source is asked again before the others of a round.
+// order returns the sources of a repository in the order in which the plan asks them. Those not asked since repo.since come first, then those
+// asked for a part, then the one asked longest ago: the plan asks no source again before the others of a round.
 func (p *Plan) order(r *repo) []grasp.Source {
 	all := p.preferred(r)
 	slices.SortStableFunc(all, func(a, b grasp.Source) int {
@@ -293,7 +293,7 @@ func (p *Plan) order(r *repo) []grasp.Source {
 	return all
 }
 
-// preferred are the sources of a repository in the order of a round: first the one that last had something new of its owner.
+// preferred returns the sources of a repository in the order of a round: first the one that last had something new of its owner.
 func (p *Plan) preferred(r *repo) []grasp.Source {
 	all := r.all()
 	if i := slices.Index(all, p.gave[r.of.PubKey]); i > 0 {
@@ -302,7 +302,7 @@ func (p *Plan) preferred(r *repo) []grasp.Source {
 		all[0] = s
 		return all
 	}
-	if last := p.gave[r.of.PubKey]; last != "" { // it may be of another repository of the owner: then the same server comes first
+	if last := p.gave[r.of.PubKey]; last != "" { // last may be a source of the owner's other repository: then the one on the same server comes first
 		server := last.Server()
 		slices.SortStableFunc(all, func(a, b grasp.Source) int {
 			switch x, y := r.turns[a].server == server, r.turns[b].server == server; {
@@ -363,7 +363,7 @@ func (p *Plan) surveying(now health.Now, c *census, out *Effects) {
 	}
 }
 
-// wake is how long it takes until the passing of time alone lets some fetch begin.
+// wake returns how long it takes until the passing of time alone lets a fetch begin.
 func (p *Plan) wake(now health.Now) time.Duration {
 	first := p.blocked
 	at := func(t time.Duration) { first = min(first, t) }

@@ -15,13 +15,13 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// booksKept is for how many repositories the book has how their servers answered. The repository looked at longest ago goes first.
+// booksKept is the number of repositories that the book has a page of. The page touched longest ago goes first.
 const booksKept = 10_000
 
-// textBytes is how much the book has of each error.
+// textBytes is how many bytes the book has of each error.
 const textBytes = 200
 
-// book has how repositories stand with other servers, for people to read. Nothing is decided by it.
+// book has a page for each repository with what it lacks and how servers have answered, for people to read. graspd decides nothing by it.
 type book struct {
 	mu   sync.Mutex
 	of   map[nip34.Address]*page
@@ -29,7 +29,7 @@ type book struct {
 }
 
 type page struct {
-	turn    uint64 // when it was touched last
+	turn    uint64 // the turn in which the page was touched last
 	lacks   []Lacking
 	sources map[Source]Answer
 }
@@ -46,7 +46,7 @@ type Lacking struct {
 type Answer struct {
 	At    time.Time
 	Error string // "" where it answered
-	Text  string // how its refs differ, "" where they are those of here
+	Text  string // how its refs differ from those here; "" where they do not
 }
 
 func (b *book) init() { b.of = map[nip34.Address]*page{} }
@@ -126,7 +126,7 @@ func (b *book) noted(f gitplan.Fetch, at time.Time, err error, text string) {
 	b.page(f.Of).sources[f.Source] = a
 }
 
-// Standing is how a repository stands with other servers.
+// Standing says what a repository lacks, and how other servers have answered.
 type Standing struct {
 	Of      nip34.Address
 	Lacks   []Lacking
@@ -134,14 +134,14 @@ type Standing struct {
 	Next    time.Duration // from now until a source is asked again; 0 for now, and where there is no source
 }
 
-// SourceStanding is how a repository stands with one server.
+// SourceStanding says what the plan and the book know about one source of a repository.
 type SourceStanding struct {
 	Source
 	Fetching bool
 	Answer   // with a zero time where the server was not asked yet
 }
 
-// Standing is that of one repository. It asks the goroutine of Run, and blocks until that answers or ctx ends.
+// Standing returns the standing of one repository. It asks the goroutine of Run, and blocks until that answers or ctx ends.
 func (s *Sync) Standing(ctx context.Context, of nip34.Address) Standing {
 	out := Standing{Of: of}
 	q := standingAsk{of, make(chan standing, 1)}
@@ -188,7 +188,7 @@ func (s *Sync) Lacking(most int) (list []nip34.Address, all int) {
 	return list[:min(len(list), most)], all
 }
 
-// all are the repositories that the book has a page of.
+// all returns the repositories that the book has a page of.
 func (b *book) all() []nip34.Address {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -199,21 +199,21 @@ func (b *book) all() []nip34.Address {
 	return out
 }
 
-// Stats are figures since the start, and of now.
+// Stats has figures since the start, and of now.
 type Stats struct {
 	Plan           gitplan.Stats
-	Fetches        uint64 // that have ended, the failed ones included
-	Failed         uint64 // fetches
-	Bytes          uint64 // that servers sent
+	Fetches        uint64 // fetches that have ended, also those that failed
+	Failed         uint64 // fetches that have failed
+	Bytes          uint64 // bytes that servers have sent
 	Brought        uint64 // events whose git data became complete
 	Surveys        uint64
 	Sweeps         uint64 // over all repositories
 	Swept, ToSweep int64  // repositories of the sweep under way, or the last
 
-	Took, TookFailed durations.Counts // of fetches that graspd did not stop
+	Took, TookFailed durations.Counts // how long fetches took that graspd did not stop
 }
 
-// Stats counts.
+// Stats returns the figures.
 func (s *Sync) Stats() Stats {
 	var out Stats
 	answer := make(chan Stats, 1)

@@ -18,7 +18,7 @@ import (
 	"github.com/graspd/graspd/internal/publicnet"
 )
 
-// party is the name under which processes of git work on fetched data, where processes are shared out fairly.
+// party is the party for whose turns the git processes count that work on fetched data.
 const party = "git data of other servers"
 
 // fetch is one conversation with one server.
@@ -56,7 +56,7 @@ func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	return out
 }
 
-// noLonger are the events whose data is not missing any more.
+// noLonger returns the events whose data is not missing any more.
 func noLonger(events []nostr.ID, lack ledger.Lack) (out []nostr.ID) {
 	for _, id := range events {
 		if !slices.ContainsFunc(lack.Needs, func(n ledger.Need) bool { return n.Event == id }) {
@@ -90,7 +90,7 @@ func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack ledger.Lack, takin
 	return s.cfg.Fetcher.Fetch(ctx, r)
 }
 
-// answerOf says what an error tells about a server.
+// answerOf returns what the error of a fetch tells about the server, and for how long the server wants to be left alone.
 func answerOf(err error, r gitfetch.Result) (gitplan.Answer, time.Duration) {
 	var status *gitfetch.StatusError
 	var pack *gitrepo.PackError
@@ -145,7 +145,7 @@ func (s *Sync) count(f gitplan.Fetch, r gitfetch.Result, taking *hosting.Taking,
 	}
 }
 
-// survey compares what a server advertises with what is served here.
+// survey compares the refs that a server advertises with those that are served here.
 func (s *Sync) survey(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	r, err := s.cfg.Fetcher.Advertised(ctx, string(f.Source))
 	s.counts.surveys.Add(1)

@@ -1,5 +1,5 @@
-// Package gitsync completes the repositories that graspd hosts (GRASP-02): it finds out which git data that signed events name is missing, and
-// fetches it from the servers that the events name, when gitplan says. graspd believes no server: it proves what comes, and serves only
+// Package gitsync completes the repositories that graspd hosts (GRASP-02). It finds out which git data is missing that signed events name, and
+// fetches it from the servers that the events name, when gitplan says so. graspd believes no server: it proves what comes, and serves only
 // what an event names. Read Sync, then Run.
 package gitsync
 
@@ -33,10 +33,10 @@ type Config struct {
 	Host        *hosting.Host
 	Fetcher     Fetcher
 	Self        nostr.PubKey  // spreads the waits of different relays
-	Reticent    bool          // graspd tells what it has to no server that announcements do not name
+	Reticent    bool          // graspd tells no server what it has that the announcements do not name
 	Concurrency int           // fetches at once; 0 is 8
 	Delay       time.Duration // before the first sweep; 0 is 5 s
-	SweepEvery  time.Duration // over all repositories; 0 is an hour
+	SweepEvery  time.Duration // between two sweeps over all repositories; 0 is an hour
 	Now         func() health.Now
 	Logger      *slog.Logger    // nil is silent
 	Faults      *contain.Faults // takes contained faults; nil drops them
@@ -69,7 +69,7 @@ type Sync struct {
 // look is what one look at a repository found.
 type look struct {
 	lack  gitplan.Lack
-	sweep bool // if nothing is missing, servers are asked what they advertise
+	sweep bool // if nothing is missing, the plan asks servers what they advertise
 	data  bool // the repository has git data
 	at    health.Now
 	push  bool // this is no look, and says only that a push has failed
@@ -100,7 +100,7 @@ type counters struct {
 	took [2]durations.Counts
 }
 
-// time counts how long a fetch took, apart for those that failed.
+// time counts how long a fetch took. Fetches that failed have counts of their own.
 func (c *counters) time(failed bool, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,14 +136,14 @@ func New(c Config) *Sync {
 	return s
 }
 
-// Stirred says that an event has come or gone which concerns the repositories with the identifier d. It does not block.
+// Stirred tells Run that an event has come or gone that concerns the repositories with the identifier d. It does not block.
 func (s *Sync) Stirred(d string) { s.stirs.put(d) }
 
-// PushFailed says that a push to a repository has failed: the plan looks for its data elsewhere at once. It does not block.
+// PushFailed tells Run that a push to a repository has failed: the plan looks for its data elsewhere at once. It does not block.
 func (s *Sync) PushFailed(of nip34.Address) { s.stirs.failed(of) }
 
-// Returned says that a host is there again, as the relay on it is connected: the plan asks the host soon, even if it has failed. It does not
-// block.
+// Returned tells Run that a host is there again, as the relay on it is connected: the plan asks the host soon, even if it has failed. It does
+// not block.
 func (s *Sync) Returned(host string) { s.back.put(host) }
 
 // Run completes repositories until ctx ends, and returns when none of its fetches is under way.
@@ -190,7 +190,7 @@ func (s *Sync) Run(ctx context.Context) error {
 // tellEvery is the time between two log lines about progress.
 const tellEvery = time.Minute
 
-// tell logs how many events are complete, if more are than the last time.
+// tell logs how many events are complete, if these are more than the last time.
 func (s *Sync) tell() {
 	brought := s.counts.brought.Load()
 	if brought == s.logged {
@@ -241,7 +241,7 @@ func (s *Sync) step(ctx context.Context, timer *time.Timer) {
 	}
 }
 
-// planned turns what a repository lacks into the plan's terms.
+// planned translates what a repository lacks into the terms of the plan.
 func (s *Sync) planned(l ledger.Lack, now time.Time) gitplan.Lack {
 	out := gitplan.Lack{Of: l.Of, Sources: l.Sources}
 	for _, n := range l.Needs {
@@ -257,8 +257,8 @@ func (s *Sync) planned(l ledger.Lack, now time.Time) gitplan.Lack {
 	return out
 }
 
-// servedAfter is how long Run waits for the data of a served event before it asks others, as another repository here may have the data.
+// servedAfter is how long Run waits for the data of a served event before it asks other servers, as another repository here may have the data.
 const servedAfter = 2 * time.Second
 
-// Source is one of those that a repository may be fetched from.
+// Source is a URL that a repository may be fetched from.
 type Source = grasp.Source

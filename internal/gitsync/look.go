@@ -16,7 +16,7 @@ import (
 // stirsKept bounds the identifiers that wait for a look. Beyond it, lookAround looks at all repositories.
 const stirsKept = 10_000
 
-// stirs are the identifiers whose events have changed since the last look at them.
+// stirs has the identifiers whose events have changed since the last look at them.
 type stirs struct {
 	mu    sync.Mutex
 	names map[string]bool
@@ -94,10 +94,10 @@ func (s *Sync) lookAround(ctx context.Context) {
 // Pauses between two looks at stirred repositories. They leave most of the time of the store's writer to others, whatever strangers send.
 const (
 	gatherFor = 100 * time.Millisecond
-	restTimes = 4 // times as long as the look took
+	restTimes = 4 // the pause is so many times as long as the look
 )
 
-// gather is how long stirred identifiers are gathered before the next look.
+// gather returns how long identifiers gather before the next look.
 func (s *Sync) gather() time.Duration { return max(gatherFor, s.took*restTimes) }
 
 // lookAtStirred looks at the stirred repositories. all says that there were too many to know each.
@@ -167,8 +167,8 @@ func (s *Sync) send(ctx context.Context, x look) {
 	}
 }
 
-// sweep looks at all repositories. With survey, it has those that lack nothing compared with what other servers advertise. Repositories that
-// are stirred meanwhile have their look in between. again says that too many were stirred to know each, so that another sweep is due.
+// sweep looks at all repositories. With survey, it has the plan compare those that lack nothing with what other servers advertise. In between
+// it looks at repositories that are stirred meanwhile. again says that too many were stirred to know each, so that another sweep is due.
 func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 	list, err := s.announced(ctx, "")
 	if err == nil {
@@ -178,7 +178,7 @@ func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 		s.report("the repositories", err)
 		return false
 	}
-	if n := len(list); survey && n > 0 { // a later sweep begins elsewhere, for those that find no room now
+	if n := len(list); survey && n > 0 { // each sweep begins elsewhere, for repositories whose surveys find no room
 		begin := int(s.counts.sweeps.Load() * uint64(n) * 5 / 8 % uint64(n))
 		list = append(list[begin:], list[:begin]...)
 	}

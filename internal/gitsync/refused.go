@@ -6,11 +6,11 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// refusedKept bounds the refused objects. Beyond it all are forgotten, and fetches find them out again.
+// refusedKept bounds the refused objects. Beyond it refused forgets all, and fetches find them out again.
 const refusedKept = 10_000
 
-// refused are objects that a fetch asked for by themselves and that lead to an object which graspd does not take. From then on a fetch asks
-// for an event that names one of them by itself, so that it costs no other event its data.
+// refused has objects that a fetch asked for by themselves and that lead to an object which graspd does not take. From then on a fetch asks for
+// an event by itself that names one of them, so that it costs no other event its data.
 type refused struct {
 	mu  sync.Mutex
 	ids map[gitwire.ObjectID]bool
@@ -27,7 +27,7 @@ func (r *refused) put(ids []gitwire.ObjectID) {
 	}
 }
 
-// any reports whether one of some objects is one of these.
+// any reports whether one of the ids is a refused object.
 func (r *refused) any(ids []gitwire.ObjectID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

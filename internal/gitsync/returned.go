@@ -2,10 +2,10 @@ package gitsync
 
 import "sync"
 
-// returnedKept bounds the hosts that wait for Run to tell the plan. Those beyond are asked when their waits end.
+// returnedKept bounds the hosts that wait for Run to tell the plan. The plan asks those beyond when their waits end.
 const returnedKept = 1000
 
-// returned are hosts that are there again.
+// returned has hosts that are there again, until Run tells the plan.
 type returned struct {
 	mu    sync.Mutex
 	hosts map[string]bool

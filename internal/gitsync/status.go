@@ -10,7 +10,7 @@ import (
 // lacksTold bounds the repositories that a Status names one by one.
 const lacksTold = 20
 
-// Status is how far the search is, with the first of the repositories that lack something.
+// Status returns how far the search is, with the first of the repositories that lack something.
 func (s *Sync) Status(ctx context.Context) status.GitSync {
 	x := s.Stats()
 	list, all := s.Lacking(lacksTold)
@@ -24,7 +24,7 @@ func (s *Sync) Status(ctx context.Context) status.GitSync {
 	return out
 }
 
-// Repository is how one repository stands with other git servers.
+// Repository returns what one repository lacks, and how other git servers have answered.
 func (s *Sync) Repository(ctx context.Context, of nip34.Address) status.GitLack {
 	x := s.Standing(ctx, of)
 	out := status.GitLack{Address: status.Text(of.String()), Lacks: []status.GitNeed{}, Servers: []status.GitServer{}}
@@ -39,7 +39,7 @@ func (s *Sync) Repository(ctx context.Context, of nip34.Address) status.GitLack 
 	return out
 }
 
-// Repositories are all those that the book has a page of, for people, by address.
+// Repositories returns the same for every repository that the book has a page of, by address.
 func (s *Sync) Repositories(ctx context.Context) map[string]status.GitLack {
 	out := map[string]status.GitLack{}
 	for _, of := range s.book.all() {

@@ -6,8 +6,8 @@ import "math/rand/v2"
 const alwaysFirst = 2
 
 // inTurn puts the groups of a fetch in the order in which the fetch asks for them. One fetch can ask a server for few objects that it does not
-// advertise. So the order of the groups after the first changes with each fetch: data that no server has any more keeps none of the others
-// from their turn.
+// advertise. So the order of the groups after the first changes with each fetch: data that no server has any more keeps no other group from its
+// turn.
 func inTurn[T any](fetch uint64, groups []T) {
 	if len(groups) <= alwaysFirst {
 		return

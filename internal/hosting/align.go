@@ -10,8 +10,8 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// align copies to the other repositories that the same state rules what they lack of this one, within this disk. It reports whether that is
-// done, as far as it can be.
+// align copies from one repository to the others that the same state rules what they lack, within this disk. It reports whether everything is
+// copied that can be.
 func (h *Host) align(ctx context.Context, of nip34.Address) (done bool, err error) {
 	var from ledger.Repository
 	var others []ledger.Repository
@@ -28,7 +28,7 @@ func (h *Host) align(ctx context.Context, of nip34.Address) (done bool, err erro
 	return done, err
 }
 
-// follow copies what a state names from the repository that it rules into another one, which the state rules from then on.
+// follow copies the objects that a state names from a repository that it rules into another one, which the state rules from then on.
 func (h *Host) follow(ctx context.Context, from, to ledger.Repository) (err error) {
 	leave, err := h.following.enter(ctx, to.Of)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// arriving counts the fetches under way of each repository and event. The wait of such an event does not end meanwhile, nor that of the
-// announcements that it is about.
+// arriving counts the fetches under way of each repository and event. Meanwhile neither the wait of such an event ends, nor the waits of the
+// announcements that the event is about.
 type arriving struct {
 	mu     sync.Mutex
 	events map[nostr.ID]int

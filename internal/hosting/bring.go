@@ -95,17 +95,17 @@ func (h *Host) Take(ctx context.Context, lack ledger.Lack, party string) (*Takin
 	return &Taking{h: h, lack: lack, party: party, told: h.cfg.Now(), close: sync.OnceFunc(func() { h.arriving.add(held, -1) })}, nil
 }
 
-// TooMuch reports whether a Taking failed because somebody has more than may be here.
+// TooMuch reports whether a Taking failed because the bounds allow no more data here.
 func TooMuch(err error) bool {
 	var bound reason
 	var pack *gitrepo.PackError
 	return errors.As(err, &bound) || errors.As(err, &pack) && pack.ByLimit
 }
 
-// MaxBytes is how many bytes of packs the Taking takes at most.
+// MaxBytes returns how many bytes of packs the Taking takes at most.
 func (t *Taking) MaxBytes() int64 { return t.h.limits().Push }
 
-// Haves are objects that are here with all that they lead to, for the other server to leave out.
+// Haves returns objects that are here with everything that they lead to, for the other server to leave out.
 func (t *Taking) Haves() []gitwire.ObjectID {
 	ids := idsOf(t.lack.Refs.All())
 	missing, err := objects{t.h.cfg.Disk, t.h.cfg.Logger}.Missing(t.lack.Dir, ids)
@@ -157,7 +157,7 @@ func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reade
 	return t.parts(ctx, q, needs, err)
 }
 
-// within are the needs of which every object is among ids.
+// within returns the needs all of whose objects are among ids.
 func (t *Taking) within(ids []gitwire.ObjectID) (out []ledger.Need) {
 	for _, n := range t.lack.Needs {
 		if len(without(n.IDs, ids)) == 0 {
@@ -167,7 +167,7 @@ func (t *Taking) within(ids []gitwire.ObjectID) (out []ledger.Need) {
 	return out
 }
 
-// grown prolongs the waits for what is on its way here.
+// grown prolongs the waits for data that is on its way.
 func (t *Taking) grown(ctx context.Context, needs []ledger.Need) error {
 	now := t.h.cfg.Now()
 	if now.Sub(t.told) <= time.Minute {
@@ -180,7 +180,7 @@ func (t *Taking) grown(ctx context.Context, needs []ledger.Need) error {
 // partsAtOnce is how many needs parts tries one by one.
 const partsAtOnce = 64
 
-// parts lands the needs one by one that are complete, where all together were not. failed is the error of all together.
+// parts lands those needs one by one that are complete, where all together were not. failed is the error of all together.
 func (t *Taking) parts(ctx context.Context, of gitrepo.Quarantine, needs []ledger.Need, failed error) error {
 	landed := false
 	for _, n := range needs[:min(len(needs), partsAtOnce)] {
@@ -212,7 +212,7 @@ func (t *Taking) proving(needs []ledger.Need) gitrepo.Proving {
 	return p
 }
 
-// land moves what is proven into the repository, in one commit with the events that are served by it.
+// land moves the proven objects into the repository, in one commit with the events that are served from then on.
 func (t *Taking) land(ctx context.Context, q gitrepo.Quarantine, needs []ledger.Need, proof gitrepo.Proof) error {
 	if err := t.h.fits(ctx, t.lack.Repository, proof.Bytes); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// RefsAsOf writes the files of refs in a copy of all repositories as the copy of the store says that was made before it, where they
-// have moved since. Files that were due then still are, by that copy.
+// RefsAsOf sets the files of refs in a copy of all repositories back to what the copy of the store says, where refs have moved since. copied is
+// the copy of the store, which was made before that of the repositories. Files that are due by copied stay due: the first start with it writes them.
 func RefsAsOf(copied, now *store.Store, disk gitrepo.Repositories) error {
 	v, later := copied.View(), now.View()
 	defer v.Close()
@@ -21,7 +21,7 @@ func RefsAsOf(copied, now *store.Store, disk gitrepo.Repositories) error {
 			return true, err
 		}
 		b, err := later.Row(name)
-		if err != nil || b == nil { // the repository has gone since the copy of the store
+		if err != nil || b == nil { // the repository has gone since copied was made
 			return true, err
 		}
 		if g, same, err := ledger.Head(b); err != nil || g == then && same == dir {

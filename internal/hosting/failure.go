@@ -10,7 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Failure is why nothing came of a push as a whole, for counting. What is refused ref by ref has a refs.Cause.
+// Failure is why a push failed as a whole, for the figures. A ref that is refused by itself has a refs.Cause.
 type Failure uint8
 
 // The failures.
@@ -21,14 +21,14 @@ const (
 	CostlyPack                    // the pack is more work for git than one push gets, or no place for that work is free
 	IncompletePack                // objects are missing that the pack leads to
 	ShallowClone                  // an incomplete pack of a client that says its clone is shallow
-	RepositoryFull                // the repository would take more bytes than it may
-	OwnerFull                     // the owner's repositories together would
-	ServerFull                    // all repositories together would, or the disk has no room
-	PendingFull                   // the commits that wait for their events would
+	RepositoryFull                // the repository would have more bytes than it may
+	OwnerFull                     // the owner's repositories together would have more than they may
+	ServerFull                    // all repositories together would have more than they may, or the disk has no room
+	PendingFull                   // the commits that wait for their events would have more than they may
 	Mixed                         // commits for events that are still to come were pushed with others, or the events came meanwhile
 	Archived                      // the repository is only archived: nobody pushes to it
-	Gone                          // the repository or its announcement went meanwhile
-	Busy                          // too much else is pushed
+	Gone                          // the repository or its announcement has gone meanwhile
+	Busy                          // too many other pushes are under way
 	Left                          // the client left, or the server is shutting down
 	failures
 )
@@ -36,13 +36,13 @@ const (
 // Failures is the size of Stats.Failures.
 const Failures = int(failures)
 
-// String is the failure as a word for metrics.
+// String returns the failure as a word for metrics.
 func (f Failure) String() string {
 	return [...]string{"fault", "bad_pack", "large_pack", "costly_pack", "incomplete_pack", "shallow_clone", "repository_full", "owner_full", "server_full",
 		"pending_full", "mixed", "archived", "gone", "busy", "left"}[f]
 }
 
-// reason is why a push failed, for whoever pushed.
+// reason is an error that tells whoever pushed why the push failed.
 type reason struct {
 	why  Failure
 	text string
@@ -50,7 +50,7 @@ type reason struct {
 
 func (r reason) Error() string { return r.text }
 
-// failureOf is the failure that an error of a push counts as.
+// failureOf returns the failure that an error of a push counts as.
 func failureOf(err error) Failure {
 	var r reason
 	var pack *gitrepo.PackError

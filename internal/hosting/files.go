@@ -18,7 +18,7 @@ import (
 type files struct {
 	mu      sync.Mutex
 	written map[nip34.Address]uint64 // of repositories whose row may still say that their files are due
-	seen    map[nip34.Address]uint64 // of repositories that have their files, as have those that follow them
+	seen    map[nip34.Address]uint64 // of repositories that have their files, and whose followers have theirs
 	turns
 }
 
@@ -77,7 +77,7 @@ func (h *Host) due(of nip34.Address) (bool, error) {
 	return row != nil, err
 }
 
-// project writes the refs' files of a repository as the log says now.
+// project writes the files of a repository's refs as the log says now.
 func (h *Host) project(ctx context.Context, of nip34.Address) error {
 	leave, err := h.files.enter(ctx, of)
 	if err != nil {
@@ -98,14 +98,14 @@ func (h *Host) project(ctx context.Context, of nip34.Address) error {
 	return nil
 }
 
-// read is the repository's row as of now.
+// read returns the repository's row as of now.
 func (h *Host) read(of nip34.Address) (ledger.Repository, error) {
 	v := h.cfg.Store.View()
 	defer v.Close()
 	return ledger.Read(v, of)
 }
 
-// peel finds out which objects annotated tags are about, where they came by another way than a push to this repository.
+// peel adds to the row which objects annotated tags point at, of tags that came by another way than a push to this repository.
 func (h *Host) peel(ctx context.Context, r ledger.Repository) (ledger.Repository, error) {
 	var unknown []gitwire.ObjectID
 	for _, x := range r.Refs.Refs {
@@ -132,8 +132,8 @@ func (h *Host) peel(ctx context.Context, r ledger.Repository) (ledger.Repository
 	return r, err
 }
 
-// peeledOf says of each tip which object it is about in the end, with the zero id for a tip that is no annotated tag: nothing is left to find out
-// about those either.
+// peeledOf returns the object that each tip points at in the end. Of a tip that is no annotated tag it has the zero id: nothing is left to find
+// out about that one either.
 func peeledOf(tips []gitwire.ObjectID, proof gitrepo.Proof) map[gitwire.ObjectID]gitwire.ObjectID {
 	out := make(map[gitwire.ObjectID]gitwire.ObjectID, len(tips))
 	for _, id := range tips {
@@ -142,7 +142,7 @@ func peeledOf(tips []gitwire.ObjectID, proof gitrepo.Proof) map[gitwire.ObjectID
 	return out
 }
 
-// tidy writes into the rows that files are no longer due, where they are written.
+// tidy writes into the rows of repositories whose files are written that these are no longer due.
 func (h *Host) tidy(ctx context.Context) error {
 	done := h.files.done()
 	if len(done) == 0 {

@@ -1,6 +1,6 @@
-// Package hosting serves and takes git repositories for the announcements of this relay (GRASP-01). It joins the log, whose
-// writer decides what refs are and what a push may do, and the disk, where objects are and the refs' files follow. It owns what
-// is under way between the two: pushes, uploads whose events are still to come, and files that are not as the log says yet. Read
+// Package hosting serves and takes git repositories for the announcements of this relay (GRASP-01). It joins two things: the log, whose
+// writer decides what refs are and what a push may do, and the disk, which has the objects and where the files of refs follow the log. It
+// owns what is under way between the two: pushes, uploads whose events are still to come, and files that are not yet as the log says. Read
 // Host, then push.
 package hosting
 
@@ -36,7 +36,7 @@ type Config struct {
 	// Room reports store.ErrFull while the disk of the git data has no room; nil where that disk is the store's.
 	Room func() error
 
-	Keeps  func(nip34.Address) bool // says whether a repository's data stays though its announcement has gone long ago; nil: none's does
+	Keeps  func(nip34.Address) bool // reports whether a repository's data stays though its announcement has gone long ago; nil keeps none
 	Closed bool                     // refuses pushes to repositories that are only archived
 	Now    func() time.Time         // the wall clock; nil is time.Now
 	Rand   io.Reader                // names of directories; nil is the system's
@@ -45,7 +45,7 @@ type Config struct {
 	Faults *contain.Faults          // takes contained faults; nil drops them
 }
 
-// Limits bound what is stored. A field that is 0 has its default.
+// Limits bound the stored git data. A field that is 0 has its default.
 type Limits struct {
 	Push         int64 // bytes of the pack of one push; 512 MiB
 	Objects      int64 // objects of that pack; a million
@@ -55,7 +55,7 @@ type Limits struct {
 	Total        int64 // bytes of all repositories; 0 is no bound but the room on the disk
 }
 
-// DefaultLimits are the values for zero fields.
+// DefaultLimits returns the defaults.
 func DefaultLimits() Limits { return Limits{}.orDefault() }
 
 func (l Limits) orDefault() Limits {
@@ -65,7 +65,7 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
-// Host is the hosting of one relay. Any number of goroutines may use it once it has its door.
+// Host hosts the repositories of one relay. Any number of goroutines may use it once it has its door.
 type Host struct {
 	cfg       Config
 	bounds    atomic.Pointer[Limits]
@@ -78,7 +78,7 @@ type Host struct {
 	arriving  arriving
 	tally     tally
 	jobs      jobs
-	copies    jobs // from a repository to others that the same state rules
+	copies    jobs // jobs that copy from a repository to others
 	visited   visited
 	counts    counters
 	refusals  refusals
@@ -91,7 +91,7 @@ type Watch struct {
 	PushFailed func(of nip34.Address) // the push to that repository has failed
 }
 
-// SetLimits bounds what is stored from now on. What is here already stays. Pushes under way end under the limits that they began with.
+// SetLimits sets the limits from now on. Data that is here already stays. Pushes under way end under the limits that they began with.
 func (h *Host) SetLimits(l Limits) { h.bounds.Store(new(l.orDefault())) }
 
 func (h *Host) limits() Limits { return *h.bounds.Load() }
@@ -129,7 +129,7 @@ func New(c Config) *Host {
 	return h
 }
 
-// Ledger is the writer's part.
+// Ledger returns the part of hosting that the writer calls.
 func (h *Host) Ledger() *ledger.Ledger { return h.ledger }
 
 // Watched sets the Watch. It is called once, before anything else.

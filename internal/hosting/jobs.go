@@ -22,10 +22,10 @@ type kind uint8
 
 const (
 	changed kind = iota // the row of a repository has changed: write its files
-	shared              // the same, for repositories that the same state rules: copy to them
+	shared              // the row has changed: copy to the repositories that the same state rules
 	lost                // a contributed repository lacks tips that announced ones have here: copy those back
 	found               // the event of an upload's tip has come: take the tip into the repository
-	dropped             // an upload waits for no event any more: remove it
+	dropped             // an upload no longer waits for any event: remove it
 	seen                // a repository is done: tidy its row
 )
 
@@ -37,10 +37,10 @@ type job struct {
 	event  nostr.ID
 }
 
-// ofRepository reports whether a job is about a repository as it is when the job runs. One such job in the queue stands for any number.
+// ofRepository reports whether a job is about a repository in the state in which the job finds it. One such job in the queue stands for any number.
 func (x job) ofRepository() bool { return x.kind == changed || x.kind == shared || x.kind == lost }
 
-// jobs are those that wait. The numbers of repositories and of uploads bound them.
+// jobs has the jobs that wait. The numbers of repositories and of uploads bound them.
 type jobs struct {
 	mu     sync.Mutex
 	list   []job
@@ -84,7 +84,7 @@ func (j *jobs) pop() (x job, ok bool) {
 	return x, true
 }
 
-// untidy reports whether files were written since the last call.
+// untidy reports whether a job seen was put since the last call.
 func (j *jobs) untidy() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -94,13 +94,13 @@ func (j *jobs) untidy() bool {
 }
 
 const (
-	tidyAfter  = time.Second    // after files were written, until the rows say so
+	tidyAfter  = time.Second    // from when files were written until the rows say so
 	lookEvery  = time.Minute    // between two looks for uploads whose time is over
 	sweepEvery = time.Hour      // between two looks for repositories whose announcements have gone
-	goneFor    = 24 * time.Hour // after the announcement went, until the repository goes to the trash
+	goneFor    = 24 * time.Hour // from when an announcement went until the repository goes to the trash
 )
 
-// Run does the jobs that commits leave, and combines packs, until ctx ends. It begins with the files that the last run did not come to.
+// Run does the jobs that commits leave, and combines packs, until ctx ends. It begins with the files that the last run has left.
 func (h *Host) Run(ctx context.Context) error {
 	h.report("the refs' files", h.catchUp())
 	var g sync.WaitGroup
@@ -112,7 +112,7 @@ func (h *Host) Run(ctx context.Context) error {
 	return nil
 }
 
-// lead does the jobs that copy. They may take long, so they have a goroutine of their own and nothing else waits for them.
+// lead does the jobs that copy. It has a goroutine of its own, as these may take long and nothing else should wait for them.
 func (h *Host) lead(ctx context.Context) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -176,7 +176,7 @@ func (h *Host) attend(ctx context.Context) {
 	}
 }
 
-// backlog are the jobs that failed, in their order. They are tried again at the next look, as the cause may have been a full queue or disk.
+// backlog has the jobs that failed, in their order. The next look tries them again, as the cause may have been a full queue or disk.
 type backlog []job
 
 // holdsUp reports whether a job has to wait for one that failed: an upload is dropped only when its tips have been taken from it.
@@ -233,7 +233,7 @@ func (h *Host) share(ctx context.Context, of nip34.Address) error {
 	return err
 }
 
-// catchUp queues the repositories whose files the last run did not come to.
+// catchUp queues the repositories whose files the last run has left.
 func (h *Host) catchUp() error {
 	v := h.cfg.Store.View()
 	defer v.Close()
@@ -247,7 +247,7 @@ func (h *Host) catchUp() error {
 	})
 }
 
-// sweep removes the repositories whose announcements went long ago, and what no row names.
+// sweep removes the repositories whose announcements went long ago, and the directories that no row names.
 func (h *Host) sweep(ctx context.Context) error {
 	before := h.cfg.Now().Add(-goneFor).Unix()
 	var gone []nip34.Address

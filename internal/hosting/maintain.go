@@ -17,7 +17,7 @@ import (
 // mostVisited bounds the repositories that wait for a look since a fetch or push. Those beyond it wait for their next fetch or push.
 const mostVisited = 10_000
 
-// visited are the repositories that clients fetched from or pushed to since the last look at them, in the order of the first such visit.
+// visited has the repositories that clients fetched from or pushed to since the last look at them, in the order of the first such visit.
 type visited struct {
 	mu    sync.Mutex
 	known map[nip34.Address]bool

@@ -14,7 +14,7 @@ import (
 )
 
 // mirror copies the tips of pull requests from a contributed repository to the announced ones that they are for (GRASP-06), within this disk.
-// It reports whether that is done, as far as it can be.
+// It reports whether everything is copied that can be.
 func (h *Host) mirror(ctx context.Context, of nip34.Address) (done bool, err error) {
 	var from ledger.Repository
 	var to []ledger.Mirror
@@ -59,8 +59,8 @@ func (h *Host) mirrorTo(ctx context.Context, from ledger.Repository, m ledger.Mi
 	return h.project(ctx, m.To.Of)
 }
 
-// nearer has the tips mirrored that a repository lacks and contributed repositories have here, and takes them out of what other servers are
-// asked for. A repository may have been announced after such tips came.
+// nearer has the tips mirrored that a repository lacks and contributed repositories have here, and takes them out of lack, so that nobody asks
+// other servers for them. A repository may have been announced after such tips came.
 func (h *Host) nearer(v *store.View, lack *ledger.Lack) error {
 	if !h.cfg.Contributors {
 		return nil
@@ -84,7 +84,7 @@ func (h *Host) nearer(v *store.View, lack *ledger.Lack) error {
 	return nil
 }
 
-// contributedWith is the contributed repository that has the tip of a served pull request. A repository whose files are lost has none.
+// contributedWith returns the contributed repository that has the tip of a served pull request. A repository whose files are lost has none.
 func (h *Host) contributedWith(v *store.View, n ledger.Need) (of nip34.Address, ok bool, err error) {
 	if !n.Tip || n.Came != 0 {
 		return of, false, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// push is one push on its way: judged, received and proven beside the repository, judged again with the commit, shown.
+// push is one push on its way. It is judged, received and proven beside the repository, judged again with the commit, and then shown.
 type push struct {
 	h      *Host
 	call   githttp.PushCall
@@ -99,8 +99,8 @@ func (p *push) turn(ctx context.Context, work func(*ingest.Turn) error) error {
 	return p.h.door.Turn(ctx, work)
 }
 
-// shallow says what to do where objects are missing because the client's clone is shallow. git pushes all that such a clone has, which is
-// enough where the history below it is here.
+// shallow adds what to do to an error about missing objects, where the client's clone is shallow. git pushes everything that such a clone has,
+// which is enough where the older history is here.
 func (p *push) shallow(err error) error {
 	var missing *gitrepo.MissingError
 	if len(p.call.Push.Shallows) == 0 || !errors.As(err, &missing) {
@@ -110,7 +110,7 @@ func (p *push) shallow(err error) error {
 		missing.IDs[0])}
 }
 
-// carry receives, proves and lands the commands that were allowed.
+// carry receives, proves and lands the commands that are allowed.
 func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	if len(p.opened.Uploads) > 0 && (p.opened.State != nil || len(p.opened.PullRequests) > 0) {
 		return v, reason{Mixed, "push commits for events that are still to come on their own, as nobody has signed for them yet"}
@@ -197,7 +197,7 @@ func (p *push) proving() gitrepo.Proving {
 	return out
 }
 
-// errSigned ends a turn of the writer in which an upload's event turns out to have come meanwhile.
+// errSigned ends a turn of the writer that finds that an upload's event has come meanwhile.
 var errSigned = errors.New("the events of an upload have come")
 
 // hold leaves the uploads of the push in their quarantine until their events come.
@@ -218,10 +218,10 @@ func (p *push) hold(ctx context.Context, q gitrepo.Quarantine) (refs.Verdict, er
 	return arrived.Verdict, err
 }
 
-// land moves what was proven into the repository, in one commit with the log.
+// land moves the proven objects into the repository, in one commit with the log.
 func (p *push) land(ctx context.Context, q gitrepo.Quarantine, proof gitrepo.Proof) (v refs.Verdict, err error) {
 	p.call.Progress("everything is here and proven; committing")
-	peeled := peeledOf(p.proving().Tips, proof) // of other tags that the state names nothing was proven now
+	peeled := peeledOf(p.proving().Tips, proof) // the proof knows nothing of other tags that the state names
 	v, err = p.h.arrive(ctx, ledger.Arrival{Of: p.call.Of, Push: &p.refs, Peeled: peeled, Bytes: proof.Bytes}, q)
 	if err != nil {
 		return v, err
@@ -286,7 +286,7 @@ func hopeless(err error) bool {
 	return errors.As(err, &r) || errors.As(err, &pack) || errors.As(err, &missing)
 }
 
-// result is the answer to the client.
+// result makes the answer to the client.
 func (p *push) result(v refs.Verdict, err error) githttp.PushResult {
 	if err != nil {
 		text := explain(err)
@@ -302,7 +302,7 @@ func (p *push) result(v refs.Verdict, err error) githttp.PushResult {
 	return out
 }
 
-// explain is an error in words that strangers may read.
+// explain returns an error in words that strangers may read.
 func explain(err error) string {
 	var r reason
 	var pack *gitrepo.PackError

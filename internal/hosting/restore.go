@@ -33,7 +33,7 @@ func (h *Host) Contributed(ctx context.Context, do func(nip34.Address) error) er
 }
 
 // nearerContributed has the tips copied back that a contributed repository has lost and announced repositories have here, and takes them out
-// of what other servers are asked for.
+// of lack, so that nobody asks other servers for them.
 func (h *Host) nearerContributed(v *store.View, lack *ledger.Lack) error {
 	needs := lack.Needs[:0]
 	for _, n := range lack.Needs {
@@ -51,7 +51,7 @@ func (h *Host) nearerContributed(v *store.View, lack *ledger.Lack) error {
 	return nil
 }
 
-// announcedWith is an announced repository here that has the tip of a served pull request.
+// announcedWith returns an announced repository here that has the tip of a served pull request.
 func (o objects) announcedWith(v *store.View, n ledger.Need) (r ledger.Repository, ok bool, err error) {
 	e, ok, err := v.Get(n.Event)
 	if err != nil || !ok {
@@ -72,7 +72,7 @@ func (o objects) announcedWith(v *store.View, n ledger.Need) (r ledger.Repositor
 	return r, false, nil
 }
 
-// restore copies what a contributed repository has lost from the announced repositories that have it.
+// restore copies the lost tips of a contributed repository from the announced repositories that have them.
 func (h *Host) restore(ctx context.Context, of nip34.Address) error {
 	from, back, err := h.restorable(ctx, of)
 	for i := range from {
@@ -81,7 +81,7 @@ func (h *Host) restore(ctx context.Context, of nip34.Address) error {
 	return err
 }
 
-// restorable says which announced repositories have which lost tips of a contributed one.
+// restorable returns the announced repositories that have lost tips of a contributed one, and which tips.
 func (h *Host) restorable(ctx context.Context, of nip34.Address) (from []ledger.Repository, back []ledger.Mirror, err error) {
 	var lack ledger.Lack
 	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {

@@ -18,7 +18,7 @@ import (
 // shownKept bounds the refs in memory, of all repositories together.
 const shownKept = 200_000
 
-// shown keeps in memory what repositories show. The one asked for longest ago goes first.
+// shown keeps in memory what clients see of repositories. Where room is short, the one asked for longest ago goes first.
 type shown struct {
 	mu   sync.Mutex
 	kept *lru.Cache[nip34.Address, githttp.Repository]
@@ -26,7 +26,7 @@ type shown struct {
 
 func (s *shown) init() { s.kept = lru.New[nip34.Address, githttp.Repository](shownKept) }
 
-// get returns what a repository shows, if memory has it for that generation and directory.
+// get returns what clients see of a repository, if memory has it for that generation and directory.
 func (s *shown) get(of nip34.Address, generation uint64, dir string) (githttp.Repository, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func cost(r githttp.Repository) int {
 
 var nothing = githttp.Repository{Refs: &gitwire.Refs{}}
 
-// Find looks a repository up. Where its announcement waits, or no data has come yet, it is an empty one.
+// Find looks a repository up. It returns an empty one where the announcement waits, or where no data has come yet.
 func (h *Host) Find(of nip34.Address) (githttp.Repository, bool, error) {
 	v := h.cfg.Store.View()
 	defer v.Close()
@@ -74,7 +74,7 @@ func (h *Host) Find(of nip34.Address) (githttp.Repository, bool, error) {
 	return r, true, err
 }
 
-// show reads only the beginning of a row where memory has the rest, as rows may be long.
+// show returns what clients see of a repository. It reads only the beginning of the row where memory has the rest, as rows may be long.
 func (h *Host) show(v *store.View, of nip34.Address) (r githttp.Repository, err error) {
 	err = v.ReadRow(ledger.RowName(of), func(row []byte) (err error) {
 		r, err = h.showRow(row, of)
@@ -107,7 +107,7 @@ func (h *Host) showRow(row []byte, of nip34.Address) (githttp.Repository, error)
 	return r, nil
 }
 
-// idsOf are the objects that refs name, each once.
+// idsOf returns the objects that refs name, each once.
 func idsOf(s refs.Set) []gitwire.ObjectID {
 	seen := make(map[gitwire.ObjectID]bool, len(s))
 	out := make([]gitwire.ObjectID, 0, len(s))

@@ -9,7 +9,7 @@ import (
 // Causes is the size of Stats.Refused.
 const Causes = int(refs.PendingAll) + 1
 
-// Stats are figures since the Host was made; those that say so are of now.
+// Stats has figures since the Host was made, and some of now, which say so.
 type Stats struct {
 	Pushing  int64            // pushes under way now
 	Pushed   uint64           // pushes that changed something, or had nothing to change
@@ -18,7 +18,7 @@ type Stats struct {
 	Followed uint64           // repositories that followed another one
 	Combined uint64           // times that packs of a repository were combined
 
-	Uploads     int   // that wait for their events now
+	Uploads     int   // uploads that wait for their events now
 	UploadBytes int64 // bytes of those uploads on disk, now
 }
 

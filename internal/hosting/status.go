@@ -24,7 +24,7 @@ const (
 	reasonBytes  = 300
 )
 
-// Status is the part of the status that hosting knows. HTTP and git's processes add theirs.
+// Status returns the part of the status that hosting knows. The caller adds those of HTTP and of git's processes.
 func (h *Host) Status() (status.Git, error) {
 	s := h.Stats()
 	out := status.Git{
@@ -52,7 +52,7 @@ func (h *Host) Status() (status.Git, error) {
 	return out, errors.Join(err, failed)
 }
 
-// repositoryOf is the first repository that a waiting event concerns.
+// repositoryOf returns the first repository that a waiting event concerns.
 func repositoryOf(e *nostr.Event) string {
 	switch e.Kind {
 	case nip34.KindRepository, nip34.KindState:
@@ -88,7 +88,7 @@ func short(s string) string {
 	return s
 }
 
-// refusals are the last pushes that failed, or had a ref refused.
+// refusals has the last pushes that failed, or of which a ref was refused.
 type refusals struct {
 	mu   sync.Mutex
 	list []status.Refusal // the newest last
@@ -111,7 +111,7 @@ func (r *refusals) newest() []status.Refusal {
 	return out
 }
 
-// refused notes a push that failed, or had a ref refused.
+// refused notes a push that failed, or of which a ref was refused.
 func (h *Host) refused(of nip34.Address, result githttp.PushResult, err error) {
 	why := ""
 	for _, o := range result.Outcomes {

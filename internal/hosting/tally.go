@@ -44,7 +44,7 @@ func (t *tally) count(owner nostr.PubKey, repositories int, bytes int64) {
 	t.all.bytes += bytes
 }
 
-// of is what one owner has, and what all have together.
+// of returns what one owner has, and what all have together.
 func (h *Host) of(owner nostr.PubKey) (theirs, all owned, err error) {
 	t := &h.tally
 	t.mu.Lock()
@@ -55,13 +55,13 @@ func (h *Host) of(owner nostr.PubKey) (theirs, all owned, err error) {
 	return t.owners[owner], t.all, nil
 }
 
-// Kept is how many repositories have data, and about how many bytes they take on disk. The first call reads all rows.
+// Kept returns how many repositories have data, and about how many bytes they take on disk. The first call reads all rows.
 func (h *Host) Kept() (repositories int, bytes int64, err error) {
 	_, all, err := h.of(nostr.PubKey{})
 	return all.repositories, all.bytes, err
 }
 
-// load reads the rows of all repositories, unless that has been done.
+// load reads the rows of all repositories, unless it has done so before.
 func (h *Host) load() error {
 	t := &h.tally
 	if t.loaded {
@@ -81,7 +81,7 @@ func (h *Host) load() error {
 	return err
 }
 
-// room is an error where a repository may not grow at all, and says why.
+// room fails with the reason where a repository may not grow at all.
 func (h *Host) room(ctx context.Context, r ledger.Repository) error {
 	if err := h.cfg.Store.Room(); err != nil {
 		return err
@@ -101,13 +101,13 @@ func (h *Host) room(ctx context.Context, r ledger.Repository) error {
 	return h.fits(ctx, r, 0)
 }
 
-// noMore is what an owner hears who has as many repositories as they may.
+// noMore is the error for an owner who has as many repositories as they may.
 func (l Limits) noMore() reason {
 	return reason{OwnerFull, fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", l.Repositories)}
 }
 
-// countIn counts what comes to an owner's repositories as it comes, or says why it may not come: many pushes at once may all have found room
-// before. undo takes the count back where it did not come after all.
+// countIn counts what comes to an owner's repositories, as it comes. It fails with the reason where the limits do not allow it: many pushes at
+// once may all have found room before. The caller calls undo where the data did not come after all.
 func (h *Host) countIn(owner nostr.PubKey, begins bool, bytes int64) (undo func(), err error) {
 	began := 0
 	if begins {
@@ -139,7 +139,7 @@ func (l Limits) tooMuch(bytes int64) reason {
 
 var errTotal = reason{ServerFull, "this server has as much git data as it may: push to another one, or tell its operator"}
 
-// fits is an error where a repository may not grow by so many bytes, and says why.
+// fits fails with the reason where a repository may not grow by so many bytes.
 func (h *Host) fits(ctx context.Context, r ledger.Repository, more int64) error {
 	err := h.within(r, more)
 	if err == nil || r.Dir.IsZero() {
@@ -152,7 +152,7 @@ func (h *Host) fits(ctx context.Context, r ledger.Repository, more int64) error 
 	return h.within(now, more)
 }
 
-// recount looks up what a repository takes on disk, and counts less where it has lost something: else nothing could come in its place.
+// recount measures what a repository takes on disk, and counts less where that is less: else nothing could come in place of lost data.
 func (h *Host) recount(ctx context.Context, r ledger.Repository) (ledger.Repository, error) {
 	var fewer int64
 	err := h.door.Turn(ctx, func(t *ingest.Turn) error {
@@ -174,7 +174,7 @@ func (h *Host) recount(ctx context.Context, r ledger.Repository) (ledger.Reposit
 	return r, nil
 }
 
-// within is fits, by the counts given.
+// within fails like fits, by the counts that the tally and the row have.
 func (h *Host) within(r ledger.Repository, more int64) error {
 	l := h.limits()
 	theirs, all, err := h.of(r.Of.PubKey)

@@ -14,7 +14,7 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// uploads are the quarantines of commits that wait for their events, by the numbers that the ledger has given them.
+// uploads has the quarantines of commits that wait for their events, by the numbers that the ledger has given them.
 type uploads struct {
 	mu   sync.Mutex
 	held map[uint64]*upload
@@ -27,7 +27,7 @@ type upload struct {
 	party string
 }
 
-// tipsOf are the tips for one event.
+// tipsOf returns the tips of an upload for one event.
 func (x *upload) tipsOf(event nostr.ID) (ids []gitwire.ObjectID) {
 	for _, t := range x.tips {
 		if t.Event == event {
@@ -49,7 +49,7 @@ func (u *uploads) get(n uint64) *upload {
 	return u.held[n]
 }
 
-// size is the number of uploads, and the bytes that they take on disk.
+// size returns the number of uploads, and the bytes that they take on disk.
 func (u *uploads) size() (n int, bytes int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -59,7 +59,7 @@ func (u *uploads) size() (n int, bytes int64) {
 	return len(u.held), bytes
 }
 
-// take gives an upload to the first caller.
+// take returns an upload to the first caller, and nil to every later one.
 func (u *uploads) take(n uint64) *upload {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -68,13 +68,13 @@ func (u *uploads) take(n uint64) *upload {
 	return x
 }
 
-// found takes the ledger's word that the event of an upload's tip has come.
+// found is told by the ledger that the event of an upload's tip has come.
 func (h *Host) found(f refs.Found, event nostr.ID) {
 	h.jobs.push(job{kind: found, of: f.Of, upload: f.Upload, event: event})
 }
 
-// adopt takes the tip of an event that has come from its upload into the repository, if there is room for it. Where there is none
-// the event waits until its time is over, as it would without the upload.
+// adopt moves the tip of an event that has come out of its upload into the repository, if there is room. Where there is none the event waits
+// until its time is over, as it would without the upload.
 func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nostr.ID) (err error) {
 	x := h.uploads.get(n)
 	if x == nil {
@@ -107,7 +107,7 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 	return h.project(ctx, of)
 }
 
-// release drops an upload that waits for no event any more.
+// release drops an upload that no longer waits for any event.
 func (h *Host) release(n uint64) error {
 	if x := h.uploads.take(n); x != nil {
 		return x.q.Close()
