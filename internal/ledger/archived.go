@@ -7,8 +7,8 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// Archived reports whether a repository is here only as it is archived: no announcement of its owner's lists this service. Then it also
-// says where else it may be pushed to, as far as is announced.
+// Archived reports whether a repository is here only because it is archived: no announcement of its owner's lists this service. If so, it
+// also returns where else people may push to the repository, as far as its announcements say.
 func (l *Ledger) Archived(t Turn, of nip34.Address) (is bool, elsewhere []grasp.Source, err error) {
 	own, err := announcementsOf(t, of)
 	if err != nil || len(own) == 0 || slices.ContainsFunc(own, l.Service.Lists) {

@@ -11,16 +11,16 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// awaitedKept is how many served pull requests whose tips have not come a repository remembers at most. The one that was remembered first
-// makes room.
+// awaitedKept is how many served pull requests whose tips have not come the ledger remembers for one repository. Beyond that it forgets the
+// one that it has remembered the longest.
 const awaitedKept = 64
 
-// AwaitedPrefix begins the names of the rows that remember awaited tips.
+// AwaitedPrefix is the beginning of the names of rows that remember awaited tips.
 const AwaitedPrefix = "awaited/"
 
 func awaitedName(of nip34.Address) string { return named(AwaitedPrefix, of) }
 
-// awaited is a served pull request, as remembered for a repository that it names and that lacks its tip.
+// awaited is what the ledger remembers of a served pull request for a repository that it names and that lacks its tip.
 type awaited struct {
 	event nostr.ID
 	tip   gitwire.ObjectID
@@ -30,7 +30,7 @@ const awaitedLen = len(nostr.ID{}) + idLen
 
 var errAwaited = errors.New("the row of awaited tips is damaged")
 
-// awaitedOf reads which tips a repository awaits, the first remembered first.
+// awaitedOf reads which tips a repository awaits, in the order in which they were remembered.
 func awaitedOf(t Turn, of nip34.Address) ([]awaited, error) {
 	row, err := t.Row(awaitedName(of))
 	if err != nil {
@@ -47,7 +47,7 @@ func awaitedOf(t Turn, of nip34.Address) ([]awaited, error) {
 	return out, nil
 }
 
-// setAwaited remembers which tips a repository awaits, in place of those before.
+// setAwaited writes which tips a repository awaits, in place of the former ones.
 func setAwaited(t Turn, of nip34.Address, all []awaited) error {
 	var row []byte // nil where there are none
 	for _, x := range all {
@@ -56,8 +56,8 @@ func setAwaited(t Turn, of nip34.Address, all []awaited) error {
 	return t.SetRow(awaitedName(of), row)
 }
 
-// await gives the pull requests among some that name a repository and whose tips it has. Those that name it and whose tips it lacks are
-// remembered.
+// await returns those of some pull requests that name a repository and whose tips it has. It remembers those that name the repository and
+// whose tips it lacks.
 func (g gitData) await(t Turn, of nip34.Address, dir Dir, some []refs.PullRequest) (here []refs.PullRequest, err error) {
 	here, lack, err := g.tipsIn(of, dir, some)
 	if err != nil {
@@ -82,7 +82,7 @@ func (g gitData) await(t Turn, of nip34.Address, dir Dir, some []refs.PullReques
 	return here, setAwaited(t, of, all[max(0, len(all)-awaitedKept):])
 }
 
-// arrivedTips gives the awaited pull requests whose tips the repository has now, and forgets them as awaited.
+// arrivedTips returns the awaited pull requests whose tips the repository has now, and awaits them no more.
 func (g gitData) arrivedTips(t Turn, of nip34.Address, dir Dir) ([]nostr.ID, error) {
 	all, err := awaitedOf(t, of)
 	if err != nil || len(all) == 0 {

@@ -10,27 +10,27 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// book knows which events wait, by the identifiers of the repositories that they concern. The store ends waits in many ways that the book
-// does not hear of, so an event that it names may wait no longer. The book is made anew when there are too many such events.
+// book knows which events wait, by the identifiers of the repositories that they concern. The store ends waits in many ways of which the
+// book does not hear, so an event in the book may wait no longer. When there are too many such events, the book reads all anew.
 type book struct {
 	store *store.Store
 	by    map[string]map[nostr.ID]bool // nil before the first use
 	size  int
 	fresh []*nostr.Event // events that wait since the open batch began
-	large []largeWait    // of by, in the order in which they came
+	large []largeWait    // the large events in by, in the order in which they came
 }
 
-// largeWait is an event that waits and is larger than any but a state may be.
+// largeWait is a waiting state that is larger than other events may be.
 type largeWait struct {
 	id     nostr.ID
 	author nostr.PubKey
 	size   int
 }
 
-// surplus is how many names of events the book has beyond twice the waiting ones before it is made anew.
+// surplus is how many entries the book may have beyond twice the number of waiting events before it reads all anew.
 const surplus = 1000
 
-// load reads all that waits, unless that is known.
+// load reads all waiting events, unless the book knows them.
 func (b *book) load() error {
 	if b.by != nil && b.size <= 2*b.store.Waits()+surplus {
 		return nil
@@ -78,7 +78,7 @@ func (b *book) kept() {
 	b.fresh = nil
 }
 
-// of gives the waiting events that concern an identifier, in no order.
+// of returns the waiting events that concern an identifier, in no order.
 func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
 	if err := b.load(); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
 	return out, nil
 }
 
-// largeWaits are the large events that wait, the first to come first.
+// largeWaits returns the large waiting events, in the order in which they came.
 func (b *book) largeWaits(t Turn) ([]largeWait, error) {
 	if err := b.load(); err != nil {
 		return nil, err
@@ -139,10 +139,10 @@ func (b *book) largeWaits(t Turn) ([]largeWait, error) {
 	return left, nil
 }
 
-// anonymous stands for the identifiers of updates that name none: the pull requests that they update do.
+// anonymous takes the place of the identifiers for updates that name no repository: the pull requests that they update name one.
 const anonymous = "\x00updates"
 
-// identifiers are those of the repositories that an event concerns, each once.
+// identifiers returns the identifiers of the repositories that an event concerns, each once.
 func identifiers(e *nostr.Event) []string {
 	switch e.Kind {
 	case nip34.KindRepository, nip34.KindState:

@@ -8,20 +8,20 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Bounds of what waits. Beyond a bound, the oldest waiting event of whoever has too much makes room.
+// Bounds of the waiting events. Beyond a bound, the ledger ends the oldest wait of the author or source with too many.
 const (
 	MaxAnnouncements = 64        // of one author
 	MaxOfAuthor      = 256       // events of one author
 	MaxOfSource      = 1024      // events that one client's address or one relay brought
 	MaxWaiting       = 100_000   // events in all
-	MaxWaitingBytes  = 256 << 20 // in all
+	MaxWaitingBytes  = 256 << 20 // bytes in all
 
 	// Bounds of states that are larger than other events may be, so that they do not take the room of other events.
-	MaxLargeOfAuthor = 16 << 20 // bytes
+	MaxLargeOfAuthor = 16 << 20 // bytes of one author
 	MaxLarge         = 64 << 20 // bytes in all
 )
 
-// bound ends the oldest waits of whoever has too many, now that e waits, which from brought.
+// bound ends the oldest waits of groups with too many waiting events, now that e waits; from brought e.
 func bound(t Turn, e *nostr.Event, from string) error {
 	for {
 		group, over := surplusOf(t.WaitTally(e.PubKey, from))
@@ -38,7 +38,7 @@ func bound(t Turn, e *nostr.Event, from string) error {
 	}
 }
 
-// boundLarge ends the waits of the oldest large states while they are beyond their bounds, now that e waits.
+// boundLarge ends the waits of the oldest large states while these are beyond their bounds, now that e waits.
 func (b *book) boundLarge(t Turn, e *nostr.Event) error {
 	if e.Size() <= policy.MaxEventBytes {
 		return nil
@@ -72,7 +72,7 @@ func (b *book) boundLarge(t Turn, e *nostr.Event) error {
 	return nil
 }
 
-// surplusOf is the group of which there is too much, if there is any.
+// surplusOf returns a group with too many waiting events, and whether there is one.
 func surplusOf(t store.WaitTally) (store.WaitGroup, bool) {
 	switch {
 	case t.Announcements > MaxAnnouncements:

@@ -5,23 +5,23 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// claims are waiting announcements as they were read. The number of an entry is never given to another event, unless its batch is dropped:
-// then eventReader.undone empties them.
+// claims remembers waiting announcements as they were read. The store never gives an entry's number to another event, unless it drops the
+// entry's batch: then eventReader.undone empties claims.
 type claims map[store.Seq]claim
 
-// claimsKept is how many claims are kept, and claimKeys how many keys a claim that is kept may name: both bound the memory.
+// claimsKept is how many announcements claims remembers, and claimKeys how many keys each of them may list: both bound the memory.
 const (
 	claimsKept = 20_000
 	claimKeys  = 20
 )
 
-// claim is one waiting announcement, readable if it says what an announcement has to say.
+// claim is one waiting announcement; readable is false for a malformed one.
 type claim struct {
 	refs.Announcement
 	readable bool
 }
 
-// read gives the waiting announcement with that number.
+// read returns the waiting announcement with that number.
 func (c *claims) read(t Turn, seq store.Seq) (claim, error) {
 	if x, ok := (*c)[seq]; ok {
 		return x, nil

@@ -13,17 +13,17 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// format is the first byte of a row. One of the format before it, undated, has refs of pull requests without their times and authors.
+// format is the first byte of a row. A row of the format before it, undated, has refs of pull requests without their times and authors.
 const (
 	format  = 2
 	undated = 1
 )
 
-const idLen = 20 // of the ids of objects, which are SHA-1
+const idLen = 20 // bytes of an object's id, which is a SHA-1
 
 var errRow = errors.New("a repository's row is damaged")
 
-// Append appends the row: a byte of format, then numbers as uvarints, texts with their length before them, and ids as they are.
+// Append appends the row: the byte format, then numbers as uvarints, texts with their length before them, and ids as they are.
 func (r Repository) Append(dst []byte) []byte {
 	p := r.Refs
 	dst = append(dst, format)
@@ -55,7 +55,7 @@ func (r Repository) Append(dst []byte) []byte {
 	return dst
 }
 
-// Head reads what stands at the beginning of a row: the generation of its refs, and its directory.
+// Head reads the beginning of a row: the generation of the repository's refs, and its directory.
 func Head(row []byte) (generation uint64, dir Dir, err error) {
 	p := parser{b: row}
 	p.format()
@@ -64,7 +64,7 @@ func Head(row []byte) (generation uint64, dir Dir, err error) {
 	return generation, dir, p.err
 }
 
-// Brief reads a row without its refs, of which there may be many.
+// Brief reads a row but for the refs, which may be many.
 func Brief(row []byte) (Repository, error) {
 	p := parser{b: row}
 	r := p.brief()
@@ -138,7 +138,7 @@ func sortedKeys(m map[gitwire.ObjectID]gitwire.ObjectID) []gitwire.ObjectID {
 	return ids
 }
 
-// parser takes a row apart. After its first error it gives zero values.
+// parser takes a row apart. After its first error it returns zero values.
 type parser struct {
 	b       []byte
 	version byte
@@ -195,7 +195,7 @@ func (p *parser) signed() int64 {
 	return n
 }
 
-// count is a number of things of at least so many bytes each.
+// count reads a number of things of at least size bytes each.
 func (p *parser) count(size int) int {
 	n := p.number()
 	if n > uint64(len(p.b)/size) {

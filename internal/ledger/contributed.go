@@ -11,7 +11,8 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// standingContributed is what a push to a contributed repository is judged by: there is one at every path, and nobody decides for it.
+// standingContributed returns what refs.Judge needs for a push to a contributed repository. There is one at every path, and nobody decides
+// for it.
 func (l *Ledger) standingContributed(t Turn, of nip34.Address, p refs.Push) (in refs.Standing, r Repository, known bool, err error) {
 	if !l.Contributors {
 		return in, r, false, nil
@@ -26,8 +27,8 @@ func (l *Ledger) standingContributed(t Turn, of nip34.Address, p refs.Push) (in 
 	return in, r, true, err
 }
 
-// projectContributed writes the row of a contributed repository, if it has changed. A contributed repository is removed some time after its
-// last ref has gone, as Gone then says.
+// projectContributed writes the row of a contributed repository, if it has changed. It sets Gone when the last ref goes: some time later
+// the repository is removed.
 func (l *Ledger) projectContributed(t Turn, of nip34.Address, x *touched) error {
 	before, err := Read(t, of)
 	if err != nil || before.Dir.IsZero() {
@@ -56,7 +57,7 @@ func (l *Ledger) projectContributed(t Turn, of nip34.Address, x *touched) error 
 	return l.inBatch.write(t, after, moved)
 }
 
-// contributedOf are the contributed repositories with that identifier of which something has come or gone.
+// contributedOf returns the contributed repositories with that identifier that had anything come or go.
 func contributedOf(d string, x *touched) []nip34.Address {
 	all := slices.Clone(x.contributed)
 	for _, p := range x.tips {
@@ -69,19 +70,19 @@ func contributedOf(d string, x *touched) []nip34.Address {
 	return all
 }
 
-// Mirror is tips that a contributed repository has and an announced one lacks.
+// Mirror has the tips that a contributed repository has and the announced repository To lacks.
 type Mirror struct {
 	To     Repository
 	Events []nostr.ID
 	Tips   []gitwire.ObjectID // in the order of Events
 }
 
-// mirrorsAtOnce is how many tips are mirrored in a turn, which all events wait for. The rest follows with the next change, or when it is found
-// lacking.
+// mirrorsAtOnce is how many tips one turn, for which all events wait, mirrors. The rest follows with the next change, or when something
+// finds that it is missing.
 const mirrorsAtOnce = 256
 
-// Unmirrored says what the announced repositories lack that are hosted here, of the pull requests in a contributed one that name them. A
-// repository whose files are lost lacks tips that its refs are at.
+// Unmirrored returns which tips of a contributed repository the announced repositories here lack, though its pull requests name them. A
+// repository that has lost its files lacks tips which its own refs name.
 func (l *Ledger) Unmirrored(t Turn, of nip34.Address) (from Repository, out []Mirror, err error) {
 	if from, err = Read(t, of); err != nil || from.Dir.IsZero() {
 		return from, nil, err
@@ -110,17 +111,17 @@ func (l *Ledger) Unmirrored(t Turn, of nip34.Address) (from Repository, out []Mi
 	return from, slices.DeleteFunc(m.out, func(x Mirror) bool { return len(x.Events) == 0 }), nil
 }
 
-// mirroring collects what announced repositories lack of a contributed one.
+// mirroring collects the tips of a contributed repository that announced repositories lack.
 type mirroring struct {
 	data  gitData
 	t     Turn
 	out   []Mirror
-	shown [][]refs.Pull         // of each of out, what its refs are at already
-	at    map[nip34.Address]int // of out; -1 is none that is hosted here
+	shown [][]refs.Pull         // for each of out, the pull requests that already have a ref there
+	at    map[nip34.Address]int // indexes of out; -1 where the repository is not hosted here
 	tips  int
 }
 
-// lost adds the tips that a repository shows and does not have.
+// lost adds the tips of which a repository has a ref but not the objects.
 func (m *mirroring) lost(r *Mirror, shown []refs.Pull) error {
 	lacks, err := m.lacks(r.To.Dir, shown)
 	if err != nil {
@@ -159,7 +160,7 @@ func (m *mirroring) tip(x refs.Pull) error {
 	return nil
 }
 
-// lacks are those tips that a directory does not have.
+// lacks returns those of the tips that a directory does not have.
 func (m *mirroring) lacks(dir Dir, of []refs.Pull) (map[gitwire.ObjectID]bool, error) {
 	tips := make([]gitwire.ObjectID, len(of))
 	for i, x := range of {
@@ -173,7 +174,7 @@ func (m *mirroring) lacks(dir Dir, of []refs.Pull) (map[gitwire.ObjectID]bool, e
 	return lacks, err
 }
 
-// indexOf is the index of an announced repository in out; -1 where the repository is not hosted here.
+// indexOf returns the index of an announced repository in out; -1 where the repository is not hosted here.
 func (m *mirroring) indexOf(of nip34.Address) (int, error) {
 	if i, ok := m.at[of]; ok {
 		return i, nil

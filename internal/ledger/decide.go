@@ -18,7 +18,7 @@ func Concerns(k nostr.Kind) bool {
 	return false
 }
 
-// Decide says whether an event that is accepted waits for git data.
+// Decide says whether an accepted event waits for git data.
 func (l *Ledger) Decide(t Turn, e *nostr.Event) (refs.Decision, error) {
 	about, err := l.about(t, e)
 	if err != nil {
@@ -73,12 +73,12 @@ func (l *Ledger) aboutAnnouncement(t Turn, e *nostr.Event, about *refs.About) er
 	return err
 }
 
-// hereOfState gives the objects of a state that are here. One repository counts: of those for which the state's author decides, the one
-// that has most of the objects.
+// hereOfState returns the objects of a state that are here. One repository counts: of those for which the state's author decides, the one
+// with the most of the objects.
 func (l *Ledger) hereOfState(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error) {
 	s, err := refs.ReadState(e)
 	if err != nil || s.Flaw != "" || len(s.Refs) == 0 {
-		return nil, nil // the decision says what is wrong with it
+		return nil, nil // Decide says what is wrong with the event
 	}
 	f, err := l.events.family(t, s.D)
 	if err != nil {
@@ -96,7 +96,7 @@ func (l *Ledger) hereOfState(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error)
 	return without(ids, missing), nil
 }
 
-// without gives the ids that are not missing.
+// without returns the ids that are not among missing.
 func without(ids, missing []gitwire.ObjectID) []gitwire.ObjectID {
 	lacks := make(map[gitwire.ObjectID]bool, len(missing))
 	for _, id := range missing {
@@ -111,7 +111,7 @@ func without(ids, missing []gitwire.ObjectID) []gitwire.ObjectID {
 	return out
 }
 
-// hereOfPullRequest gives the tip of a pull request, if the tip is in a repository that it names and the pull request that it updates is
+// hereOfPullRequest returns the tip of a pull request, if a repository that it names has the tip, and the pull request that it updates is
 // served.
 func (l *Ledger) hereOfPullRequest(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error) {
 	p, err := l.events.pullRequest(t, e)

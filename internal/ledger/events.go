@@ -13,11 +13,11 @@ import (
 // eventReader reads what events say about repositories.
 type eventReader struct {
 	service      grasp.Service // where announcements list this relay
-	contributors bool          // pull requests name contributed repositories, too
+	contributors bool          // pull requests may name contributed repositories too
 	claims       claims
 }
 
-// undone forgets what was read of the dropped batch, whose numbers will be given to other events.
+// undone forgets what was read of the dropped batch, as the store will give its numbers to other events.
 func (r *eventReader) undone() { r.claims = nil }
 
 // family reads all announcements with an identifier.
@@ -49,8 +49,8 @@ func (r *eventReader) family(t Turn, d string) (*family, error) {
 	return f, nil
 }
 
-// pullRequest reads a pull request or an update, with the contributed repositories that it names. An update that names no repository has
-// those of the pull request that it updates.
+// pullRequest reads a pull request or an update, with the contributed repositories that it names. An update that names no repository gets
+// the repositories of the pull request that it updates.
 func (r *eventReader) pullRequest(t Turn, e *nostr.Event) (refs.PullRequest, error) {
 	p, err := refs.ReadPullRequest(e)
 	if err != nil || len(p.Repositories) > 0 || p.Updates == (nostr.ID{}) {
@@ -67,12 +67,12 @@ func (r *eventReader) pullRequest(t Turn, e *nostr.Event) (refs.PullRequest, err
 	}
 	updated, err := refs.ReadPullRequest(first)
 	if err != nil {
-		return p, nil // what it updates is no pull request
+		return p, nil // the updated event is no pull request
 	}
 	return p.Of(updated), nil
 }
 
-// contributions are the contributed repositories that an event names (GRASP-06).
+// contributions returns the contributed repositories that an event names (GRASP-06).
 func (r *eventReader) contributions(e *nostr.Event) []nip34.Address {
 	if !r.contributors {
 		return nil
@@ -80,7 +80,7 @@ func (r *eventReader) contributions(e *nostr.Event) []nip34.Address {
 	return r.service.Contributions(e)
 }
 
-// announcementsOf are the announcements at an address: the one that is served, and the one that waits.
+// announcementsOf returns the announcements at an address: the served one and the waiting one, as far as there are.
 func announcementsOf(t Turn, of nip34.Address) (out []*nip34.Announcement, err error) {
 	address := of.String()
 	e, ok, err := t.At(address)
@@ -112,7 +112,7 @@ func announcementsOf(t Turn, of nip34.Address) (out []*nip34.Announcement, err e
 	return out, nil
 }
 
-// serves reports whether the announcement at an address names this service, so that people expect its data here.
+// serves reports whether the announcement at an address names this service, so that people expect the git data here.
 func serves(t Turn, of nip34.Address) (bool, error) {
 	e, ok, err := t.At(of.String())
 	if err != nil || !ok {

@@ -10,20 +10,20 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// family is all announcements with one identifier.
+// family has all announcements with one identifier.
 type family struct {
 	t              Turn
 	d              string
 	served         []refs.Announcement
 	waiting        []refs.Announcement
 	servedCouncils *grasp.Councils // who maintains what, by the served announcements
-	allCouncils    *grasp.Councils // who maintains what, if the waiting announcements were served, too
+	allCouncils    *grasp.Councils // who would maintain what if the waiting announcements were served too
 
-	councilsOf map[nostr.PubKey][]*grasp.Set // the councils that each author is in; nil before it is asked for
-	seats      map[*grasp.Set][]nostr.PubKey // whose repositories each of allCouncils decides for
+	councilsOf map[nostr.PubKey][]*grasp.Set // the councils that each author is in; nil until somebody asks
+	seats      map[*grasp.Set][]nostr.PubKey // for each council, the owners of the repositories for which it decides
 }
 
-// with is the family as it will be when a is served, too.
+// with returns the family as it will be when a is served too.
 func (f *family) with(a refs.Announcement) *family {
 	g := family{t: f.t, d: f.d, served: f.served, waiting: f.waiting}
 	g.served = append(g.served[:len(g.served):len(g.served)], a)
@@ -39,12 +39,12 @@ func (f *family) with(a refs.Announcement) *family {
 	return &g
 }
 
-// repository is the address of an owner's repository with the identifier of the family.
+// repository returns the address of an owner's repository with the identifier of the family.
 func (f *family) repository(owner nostr.PubKey) nip34.Address {
 	return nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: f.d}
 }
 
-// everybody gives the authors of all announcements, each once.
+// everybody returns the authors of all announcements, each once.
 func (f *family) everybody() []nostr.PubKey {
 	var all []nostr.PubKey
 	seen := map[nostr.PubKey]bool{}
@@ -59,7 +59,7 @@ func (f *family) everybody() []nostr.PubKey {
 	return all
 }
 
-// councils gives those of allCouncils that an author is in. The first call finds them for all authors, as callers ask for many.
+// councils returns those of allCouncils that an author is in. The first call finds them for all authors, as callers ask for many.
 func (f *family) councils(author nostr.PubKey) []*grasp.Set {
 	if f.councilsOf == nil {
 		f.councilsOf, f.seats = map[nostr.PubKey][]*grasp.Set{}, map[*grasp.Set][]nostr.PubKey{}
@@ -76,7 +76,7 @@ func (f *family) councils(author nostr.PubKey) []*grasp.Set {
 	return f.councilsOf[author]
 }
 
-// together gives everybody who maintains some repository together with that author, the author first.
+// together returns everybody who maintains some repository together with that author, the author first.
 func (f *family) together(author nostr.PubKey) []nostr.PubKey {
 	all, seen := []nostr.PubKey{author}, map[nostr.PubKey]bool{author: true}
 	for _, set := range f.councils(author) {
@@ -90,7 +90,7 @@ func (f *family) together(author nostr.PubKey) []nostr.PubKey {
 	return all
 }
 
-// state is the state by an author that is served, or that waits where waiting is set; nil where there is none that can be read.
+// state returns the served state of an author, or the waiting one where waiting is set; nil where there is none, or a malformed one.
 func (f *family) state(author nostr.PubKey, waiting bool) (*refs.State, error) {
 	address := nip34.Address{Kind: nip34.KindState, PubKey: author, D: f.d}.String()
 	var e *nostr.Event
@@ -110,12 +110,12 @@ func (f *family) state(author nostr.PubKey, waiting bool) (*refs.State, error) {
 	}
 	s, err := refs.ReadState(e)
 	if err != nil {
-		return nil, nil // the state was stored before unreadable states were refused, and says nothing
+		return nil, nil // the state was stored by a version that did not refuse malformed states
 	}
 	return &s, nil
 }
 
-// dirOf is the directory of a repository, the zero one if it has no data.
+// dirOf returns the directory of a repository, the zero Dir if it has no data.
 func dirOf(t Turn, of nip34.Address) (Dir, error) {
 	row, err := t.Row(RowName(of))
 	if row == nil || err != nil {
@@ -125,7 +125,7 @@ func dirOf(t Turn, of nip34.Address) (Dir, error) {
 	return dir, err
 }
 
-// homes are the directories of the repositories for which that author decides.
+// homes returns the directories of the repositories for which that author decides.
 func (f *family) homes(author nostr.PubKey) ([]Dir, error) {
 	var dirs []Dir
 	for _, set := range f.councils(author) {
@@ -142,7 +142,7 @@ func (f *family) homes(author nostr.PubKey) ([]Dir, error) {
 	return dirs, nil
 }
 
-// objectsOf are the objects that a state names.
+// objectsOf returns the objects that a state names.
 func objectsOf(s *refs.State) []gitwire.ObjectID {
 	ids := make([]gitwire.ObjectID, 0, len(s.Refs))
 	for _, r := range s.Refs {
@@ -151,7 +151,8 @@ func objectsOf(s *refs.State) []gitwire.ObjectID {
 	return ids
 }
 
-// firstHome gives the owner of the one repository in which a waiting state of that author is completed, so that its objects are fetched once.
+// firstHome returns the owner of the one repository in which graspd completes a waiting state of that author, so that it fetches the
+// state's objects once.
 func (f *family) firstHome(author nostr.PubKey) (nostr.PubKey, error) {
 	for _, owner := range append([]nostr.PubKey{author}, f.everybody()...) {
 		if members := f.allCouncils.Of(owner); !members.Has(author) {

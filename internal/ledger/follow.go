@@ -8,11 +8,11 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// followersAtOnce is how many repositories follow another one in a turn, which all events wait for. The rest follows with the next change of
-// one of them.
+// followersAtOnce is how many repositories follow another one in one turn, for which all events wait. The rest follows with the next change
+// of one of the repositories.
 const followersAtOnce = 32
 
-// Followers gives the hosted repositories that would be ruled by the state that rules this one, if they had the state's objects.
+// Followers returns the hosted repositories that the state which rules this one would rule too, if they had the state's objects.
 func (l *Ledger) Followers(t Turn, of nip34.Address) (from Repository, others []Repository, err error) {
 	from, err = Read(t, of)
 	if err != nil || !from.Refs.Ruled || from.Dir.IsZero() {
@@ -23,7 +23,7 @@ func (l *Ledger) Followers(t Turn, of nip34.Address) (from Repository, others []
 		return from, nil, fmt.Errorf("who follows %s: %w", of, err)
 	}
 	if s, err := f.state(from.Refs.Author, false); err != nil || s == nil || s.ID != from.Refs.ID {
-		return from, nil, err // the state is gone, and rules no other repository
+		return from, nil, err // the state is gone, and will rule no other repository
 	}
 	for _, a := range f.served {
 		members := f.servedCouncils.Of(a.Author)
@@ -47,8 +47,8 @@ func (l *Ledger) Followers(t Turn, of nip34.Address) (from Repository, others []
 	return from, others, nil
 }
 
-// Kept gives the objects that a repository keeps beside those that its refs lead to: the objects named by states, served or waiting, of those
-// who decide for it, as these states may still come to rule.
+// Kept returns the objects that a repository keeps beside those to which its refs lead: the objects named by served and waiting states of
+// those who decide for the repository, as these states may still come to rule.
 func (l *Ledger) Kept(t Turn, of nip34.Address) (Repository, []gitwire.ObjectID, error) {
 	r, err := Read(t, of)
 	if err != nil || r.Dir.IsZero() || grasp.IsContributed(of) {

@@ -10,7 +10,7 @@ import (
 // gitData knows which git data the repositories here have.
 type gitData struct{ Objects }
 
-// complete reports whether all that a state names is in a repository for which its author decides.
+// complete reports whether one repository for which the state's author decides has all objects that the state names.
 func (g gitData) complete(f *family, s *refs.State) (bool, error) {
 	if s.Flaw != "" || len(s.Refs) == 0 {
 		return s.Flaw == "", nil
@@ -22,7 +22,7 @@ func (g gitData) complete(f *family, s *refs.State) (bool, error) {
 	return g.completeIn(s, dirs...)
 }
 
-// completeStates gives the served states, complete here, of everybody who maintains some repository together with that author.
+// completeStates returns the served states, complete here, of everybody who maintains some repository together with that author.
 func (g gitData) completeStates(f *family, author nostr.PubKey) ([]refs.State, error) {
 	var out []refs.State
 	for _, pk := range f.together(author) {
@@ -42,7 +42,7 @@ func (g gitData) completeStates(f *family, author nostr.PubKey) ([]refs.State, e
 	return out, nil
 }
 
-// completeIn reports whether all that a state names is in one directory.
+// completeIn reports whether one of the directories has all objects that a state names.
 func (g gitData) completeIn(s *refs.State, dirs ...Dir) (bool, error) {
 	if s.Flaw != "" {
 		return false, nil
@@ -51,7 +51,7 @@ func (g gitData) completeIn(s *refs.State, dirs ...Dir) (bool, error) {
 	return len(missing) == 0, err
 }
 
-// least gives the ids that are missing in the directory that lacks fewest of them; all ids without a directory.
+// least returns the ids that are missing in the directory that lacks the fewest of them; all ids if there is no directory.
 func (g gitData) least(dirs []Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
 	best := ids
 	for _, dir := range dirs {
@@ -69,7 +69,7 @@ func (g gitData) least(dirs []Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, 
 	return best, nil
 }
 
-// tipsIn divides the pull requests among some that name a repository: the repository has the tips of here and lacks those of lack.
+// tipsIn divides those of some pull requests that name a repository: it has the tips of here, and lacks the tips of lack.
 func (g gitData) tipsIn(of nip34.Address, dir Dir, some []refs.PullRequest) (here, lack []refs.PullRequest, err error) {
 	for _, p := range some {
 		if !p.Names(of) || p.Tip.IsZero() {
@@ -90,7 +90,7 @@ func (g gitData) tipsIn(of nip34.Address, dir Dir, some []refs.PullRequest) (her
 	return here, lack, nil
 }
 
-// tipIsHere reports whether the tip is in a repository that the pull request names.
+// tipIsHere reports whether a repository that the pull request names has the tip.
 func (g gitData) tipIsHere(t Turn, p refs.PullRequest) (bool, error) {
 	for _, of := range p.Repositories {
 		dir, err := dirOf(t, of)

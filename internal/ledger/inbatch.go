@@ -10,39 +10,39 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// inBatch is what the open batch has done so far to events that concern repositories.
+// inBatch notes what the open batch has done so far to events that concern repositories.
 type inBatch struct {
 	touched map[string]*touched // by identifier
 	order   []string            // the identifiers, in the order in which they were touched
-	changed []nip34.Address     // rows that were written
-	came    []refs.PullRequest  // accepted, or waiting since
+	changed []nip34.Address     // repositories whose rows were written
+	came    []refs.PullRequest  // accepted in this batch, served or waiting
 	filed   []filing
-	stirred map[string]bool // identifiers
+	stirred map[string]bool // identifiers of repositories that may lack something else now
 
-	peeled map[gitwire.ObjectID]gitwire.ObjectID // of annotated tags that came
+	peeled map[gitwire.ObjectID]gitwire.ObjectID // the objects to which annotated tags that came lead
 }
 
-// filing is an upload whose push ends with the batch.
+// filing is an upload whose push ends with the open batch.
 type filing struct {
 	upload uint64
 	tips   []refs.Tip
 }
 
-// touched is what the open batch has added and removed of one identifier.
+// touched notes what the open batch has added and removed under one identifier.
 type touched struct {
-	states  []refs.State       // served since
-	tips    []refs.PullRequest // served since
+	states  []refs.State       // served since the batch began
+	tips    []refs.PullRequest // served since the batch began
 	gone    []nostr.ID         // pull requests that are served no more
-	members bool               // who decides, or which states are complete, may have changed: all states are looked at
-	owners  []nostr.PubKey     // whose repository is looked at, announcement or not
-
-	contributed []nip34.Address // contributed repositories of which something has come or gone
+	members bool               // who decides, or which states are complete, may have changed: Settle looks at all states
+	owners  []nostr.PubKey     // owners whose repository Settle looks at, with an announcement or without
+	
+	contributed []nip34.Address // contributed repositories that had anything come or go
 }
 
 // reset begins the next batch.
 func (r *inBatch) reset() { *r = inBatch{touched: map[string]*touched{}, stirred: map[string]bool{}} }
 
-// touch gives what the batch has done to an identifier, and has Settle look at the repositories with that identifier.
+// touch returns what the batch has done to an identifier, and makes Settle look at the repositories with that identifier.
 func (r *inBatch) touch(d string) *touched {
 	r.stirred[d] = true
 	t := r.touched[d]
@@ -54,7 +54,7 @@ func (r *inBatch) touch(d string) *touched {
 	return t
 }
 
-// owner notes somebody whose repository is to be looked at, though they may have no announcement any more.
+// owner makes Settle look at somebody's repository, though they may have no announcement any more.
 func (x *touched) owner(pk nostr.PubKey) {
 	x.members = true
 	if !slices.Contains(x.owners, pk) {
@@ -62,7 +62,7 @@ func (x *touched) owner(pk nostr.PubKey) {
 	}
 }
 
-// touchTip has Settle look at the repositories that a served pull request names.
+// touchTip makes Settle look at the repositories that a served pull request names.
 func (r *inBatch) touchTip(p refs.PullRequest) {
 	for _, of := range p.Repositories {
 		x := r.touch(of.D)
@@ -81,7 +81,7 @@ func (r *inBatch) write(t Turn, x Repository, moved bool) error {
 	return nil
 }
 
-// peeledOf gives the objects that the annotated tags among the refs lead to, as far as they are known.
+// peeledOf returns, as far as the ledger knows, the objects to which the annotated tags among the refs lead.
 func (r *inBatch) peeledOf(before Repository, p refs.Projection) map[gitwire.ObjectID]gitwire.ObjectID {
 	var out map[gitwire.ObjectID]gitwire.ObjectID
 	for _, ref := range p.Refs {
@@ -99,7 +99,7 @@ func (r *inBatch) peeledOf(before Repository, p refs.Projection) map[gitwire.Obj
 	return out
 }
 
-// peel notes which objects annotated tags that came lead to.
+// peel notes the objects to which annotated tags that came lead.
 func (r *inBatch) peel(tags map[gitwire.ObjectID]gitwire.ObjectID) {
 	if r.peeled == nil {
 		r.peeled = map[gitwire.ObjectID]gitwire.ObjectID{}

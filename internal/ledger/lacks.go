@@ -15,47 +15,47 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Bounds of what is looked for at a time. What is beyond them is looked for when something has come.
+// Bounds of what graspd looks for at a time. It looks for the rest when something has come.
 const (
-	needsOfStates   = 32   // of one repository
-	needsOfTips     = 256  // of one repository, all its needs together
-	needsOfWaits    = 160  // of one repository, by pull requests that wait
-	tipsKnown       = 4096 // served pull requests of one repository that are looked at, the newest
-	sourcesOf       = 64   // of one repository
-	sourcesOfTip    = 8    // of one pull request
-	mostMaintainers = 64   // of those who decide, how many announcements are read for sources
+	needsOfStates   = 32   // needs of one repository for states
+	needsOfTips     = 256  // needs of one repository in all
+	needsOfWaits    = 160  // needs of one repository for waiting pull requests
+	tipsKnown       = 4096 // served pull requests of one repository that tips looks at, the newest
+	sourcesOf       = 64   // sources of one repository
+	sourcesOfTip    = 8    // sources of one pull request
+	mostMaintainers = 64   // maintainers of one repository whose announcements are read for sources
 )
 
 // Lack is the git data that a repository lacks though served or waiting events name it (GRASP-02), and where that data may be.
 type Lack struct {
 	Repository
-	Hosted  bool           // its announcement names this service or is archived, and is served or waits; else nothing is looked for
-	Needs   []Need         // each is of use without the others
-	Sources []grasp.Source // that the announcements of those who decide for it name, and mirrors, without this service
+	Hosted  bool           // its announcement names this service or is archived, and is served or waits; else graspd looks for nothing
+	Needs   []Need         // each need is of use without the others
+	Sources []grasp.Source // sources that the announcements of those who decide for it name, and mirrors, without this service
 }
 
-// Need is objects that one event names and the repository does not have.
+// Need has the objects that one event names and the repository does not have.
 type Need struct {
 	Event   nostr.ID
 	Author  nostr.PubKey
 	IDs     []gitwire.ObjectID
-	Tip     bool           // it is the commit of a pull request
+	Tip     bool           // the object is the commit of a pull request
 	Came    int64          // unix time at which the event came, if it waits; 0 for a served event
-	Pushed  bool           // a client brought the event, and is expected to push
-	Sources []grasp.Source // beside those of the repository
+	Pushed  bool           // a client brought the event, and will probably push
+	Sources []grasp.Source // sources beside those of the repository
 }
 
 // lacking finds out what repositories lack.
 type lacking struct {
-	service grasp.Service    // which is no source for itself
-	mirrors []grasp.RelayURL // beside what announcements name
-	private bool             // mirrors are asked for no private repository
+	service grasp.Service    // this service, which is no source for itself
+	mirrors []grasp.RelayURL // relays whose hosts may have every repository
+	private bool             // do not ask mirrors for private repositories
 	data    gitData
 	events  *eventReader
 	book    *book
 }
 
-// of says what a repository lacks for the states that may come to rule it, and for pull requests that wait.
+// of returns what a repository lacks for the states that may come to rule it, and for waiting pull requests.
 func (l *lacking) of(t Turn, of nip34.Address) (Lack, error) {
 	out, err := l.findLacks(t, of)
 	if err != nil {
@@ -93,7 +93,7 @@ func (l *lacking) findLacks(t Turn, of nip34.Address) (out Lack, err error) {
 	return out, err
 }
 
-// lacksOfStates adds the needs of the states of those who decide: of waiting states, and of served ones that would rule if they were complete.
+// lacksOfStates adds the needs of states by those who decide: of waiting states, and of served states that would rule if they were complete.
 func (l *lacking) lacksOfStates(f *family, out *Lack) error {
 	members := f.allCouncils.Of(out.Of.PubKey)
 	for _, pk := range members.Members {
@@ -142,8 +142,8 @@ func (l *lacking) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
 	return nil
 }
 
-// lacksOfTips adds the needs of the waiting pull requests that name the repository. Their authors take turns, so that nobody who has many
-// keeps others from being looked for.
+// lacksOfTips adds the needs of the waiting pull requests that name the repository. Their authors take turns, so that nobody with many pull
+// requests takes the place of others.
 func (l *lacking) lacksOfTips(t Turn, out *Lack) error {
 	var all []Need
 	for _, d := range []string{out.Of.D, anonymous} {
@@ -172,7 +172,7 @@ func (l *lacking) lacksOfTips(t Turn, out *Lack) error {
 	return nil
 }
 
-// inTurns gives the first most needs when their authors take turns, each with the newest of their own first.
+// inTurns returns the first most needs when their authors take turns, each with their newest first.
 func inTurns(all []Need, most int) []Need {
 	slices.SortFunc(all, func(a, b Need) int { return cmp.Or(cmp.Compare(b.Came, a.Came), a.Event.Compare(b.Event)) })
 	turn, of := make(map[nostr.ID]int, len(all)), map[nostr.PubKey]int{}
@@ -184,7 +184,7 @@ func inTurns(all []Need, most int) []Need {
 	return all[:min(len(all), most)]
 }
 
-// lackOfTip adds to some needs what a repository lacks of a pull request.
+// lackOfTip adds the need of a pull request to to, if the repository lacks the tip. It returns the needs.
 func (l *lacking) lackOfTip(to []Need, out *Lack, p refs.PullRequest, e *nostr.Event, w store.Waiting) ([]Need, error) {
 	if p.Tip.IsZero() || !p.Names(out.Of) {
 		return to, nil
@@ -200,8 +200,8 @@ func (l *lacking) lackOfTip(to []Need, out *Lack, p refs.PullRequest, e *nostr.E
 	return append(to, n), nil
 }
 
-// tips adds the needs of served pull requests whose tips the repository lacks, the newest tipsKnown of them looked at. Where there are
-// more than needsOfTips, others are looked for every hour. Any goroutine may call tips.
+// tips adds the needs of served pull requests whose tips the repository lacks. It looks at the newest tipsKnown pull requests. Where there
+// are more than needsOfTips needs, it adds others every hour. Any goroutine may call tips.
 func (l *lacking) tips(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
 	if !out.Hosted {
 		return nil
@@ -228,7 +228,7 @@ func (l *lacking) tips(ctx context.Context, v *store.View, now time.Time, out *L
 			break
 		}
 		err = eachServed(ctx, v, tagged('E', ids...), func(e *nostr.Event, p refs.PullRequest) (err error) {
-			if len(p.Repositories) == 0 { // else it names the repository itself, or another one
+			if len(p.Repositories) == 0 { // else the update itself names this repository, or another one
 				all, err = l.lackOfTip(all, out, p.Of(of[p.Updates]), e, store.Waiting{})
 			}
 			return err
@@ -241,14 +241,14 @@ func (l *lacking) tips(ctx context.Context, v *store.View, now time.Time, out *L
 	return nil
 }
 
-// rootsAtOnce is of how many pull requests the updates are asked for at a time.
+// rootsAtOnce is for how many pull requests tips asks the store for updates at a time.
 const rootsAtOnce = 200
 
 func tagged(tag byte, values ...string) nostr.Filter {
 	return nostr.Filter{Tags: []nostr.TagFilter{{Name: tag, Values: values}}}
 }
 
-// eachServed calls do with the newest of the pull requests and updates that are served and match a filter.
+// eachServed calls do with the newest tipsKnown of the served pull requests and updates that match a filter.
 func eachServed(ctx context.Context, v *store.View, f nostr.Filter, do func(*nostr.Event, refs.PullRequest) error) error {
 	n := 0
 	f.Kinds = []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}
@@ -275,8 +275,8 @@ func eachServed(ctx context.Context, v *store.View, f nostr.Filter, do func(*nos
 	return nil
 }
 
-// hourly gives those of some needs, most of them, that have their turn in the hour of now. So tips that can be had nowhere do not keep others
-// from being looked for.
+// hourly returns those of the needs, at most most, that have their turn in the hour of now. So tips that nobody has do not keep graspd from
+// looking for others.
 func hourly(all []Need, most int, now time.Time) []Need {
 	if len(all) <= most {
 		return all
@@ -289,8 +289,8 @@ func hourly(all []Need, most int, now time.Time) []Need {
 	return all[first:min(first+most, len(all))]
 }
 
-// sources gives the sources in the announcements of everybody who decides for a repository, the owner's first, up to sourcesOf, and after
-// them the mirrors, however many the announcements name.
+// sources returns up to sourcesOf sources from the announcements of everybody who decides for a repository, the owner's first, and after
+// them all mirrors.
 func (l *lacking) sources(t Turn, f *family, of nip34.Address) (out []grasp.Source, err error) {
 	private := false
 	authors := []nostr.PubKey{of.PubKey}

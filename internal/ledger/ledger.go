@@ -16,21 +16,21 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// WaitFor is how long an event waits for its git data, from when it came or when last something was done about that.
+// WaitFor is how long an event waits for its git data, from when it came or when somebody last did something to bring the data.
 const WaitFor = 30 * time.Minute
 
-// Objects is what is known of repositories on disk.
+// Objects tells which objects the repositories on disk have.
 type Objects interface {
-	// Missing gives those of ids that a repository does not have. An object that it has is complete there, with all that the object reaches.
+	// Missing returns those of ids that a repository does not have. An object that it has is complete there, with all that the object reaches.
 	Missing(dir Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
 }
 
 // Turn is the open batch in the hands of its writer.
 type Turn struct {
 	*store.Batch
-	// Announced gives the announcements that are served with a d, as the rules in force read them.
+	// Announced returns the served announcements with a d tag, as the rules in force read them.
 	Announced func(d string) (*policy.Announced, error)
-	// Serves says whether a repository with this announcement is here by itself, as the rules in force have it.
+	// Serves reports whether the announcement brings its repository here by itself, by the rules in force.
 	Serves func(*nip34.Announcement) bool
 	Now    time.Time
 }
@@ -39,40 +39,40 @@ type Turn struct {
 type Config struct {
 	Objects Objects
 	Service grasp.Service // where announcements list this relay
-	// Mirrors are relays whose hosts may have every repository, whatever announcements name: those that the operator fills from.
+	// Mirrors are relays whose hosts may have every repository, whatever announcements name: the relays from which the operator fills.
 	Mirrors []grasp.RelayURL
 	// Private asks Mirrors for no repository of which an announcement says that it is private (GRASP-08).
 	Private bool
 	Store   *store.Store
 
-	// Contributors says that pull requests are taken at /prs/<signer npub>/<identifier>.git (GRASP-06).
+	// Contributors says that this relay takes the commits of pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06).
 	Contributors bool
 
-	// Changed is called after a commit with each repository whose row the commit changed. Changed must not block.
+	// Committed calls Changed with each repository whose row the commit changed. Changed must not block.
 	Changed func(nip34.Address)
-	// Stirred is called after a commit with each identifier of repositories whose lacks the commit may have changed. Stirred must not
-	// block. nil: nobody wants to know.
+	// Committed calls Stirred with each identifier of repositories whose lacks the commit may have changed. Stirred must not block.
+	// nil: nobody wants to know.
 	Stirred func(d string)
-	// UnderWay says of an event that waits whether its git data is on its way here. nil: none is.
+	// UnderWay reports whether the git data of a waiting event is on its way here. nil: never.
 	UnderWay func(*nostr.Event) bool
-	// Found is called after a commit with each upload that has the tip of an event that came, and Dropped with each upload that
-	// waits for nothing any more. Neither may block.
+	// Committed calls Found with each upload that has the tip of an event that came, and Dropped with each upload that waits for nothing
+	// any more. Neither may block.
 	Found   func(refs.Found, nostr.ID)
 	Dropped func(upload uint64)
 }
 
-// Ledger belongs to one goroutine, the door's writer. Each part of a Ledger owns some of what the Ledger knows.
+// Ledger keeps the refs of the hosted repositories. One goroutine uses it, the door's writer. Each part owns some of what a Ledger knows.
 type Ledger struct {
 	Config
 	pending refs.Pending // uploads
 	events  *eventReader // what events say
-	data    gitData      // what of git is here
+	data    gitData      // which git data is here
 	book    *book        // which events wait
-	lacking *lacking     // what is to be fetched
+	lacking *lacking     // what repositories lack
 	inBatch inBatch      // what the open batch has done
 }
 
-// New makes a ledger of which nothing is under way.
+// New makes a Ledger with nothing under way.
 func New(c Config) *Ledger {
 	l := &Ledger{Config: c, data: gitData{c.Objects}, book: &book{store: c.Store}, events: &eventReader{service: c.Service, contributors: c.Contributors}}
 	l.lacking = &lacking{service: c.Service, mirrors: c.Mirrors, private: c.Private, data: l.data, events: l.events, book: l.book}
@@ -80,10 +80,10 @@ func New(c Config) *Ledger {
 	return l
 }
 
-// Keeps reports whether an event goes on waiting though its time is over, as its git data is on its way here.
+// Keeps reports whether an event goes on waiting though its time is over, because its git data is on its way here.
 func (l *Ledger) Keeps(e *nostr.Event) bool { return l.UnderWay != nil && l.UnderWay(e) }
 
-// Committed hears that the batch is durable, and calls those who are told after a commit.
+// Committed notes that the batch is durable, and calls the functions of Config that hear of commits.
 func (l *Ledger) Committed(now time.Time) {
 	done := l.inBatch
 	l.inBatch.reset()
@@ -110,17 +110,17 @@ func (l *Ledger) Committed(now time.Time) {
 	}
 }
 
-// Undone hears that the batch was dropped.
+// Undone forgets what the ledger noted for the batch, which was dropped.
 func (l *Ledger) Undone() {
 	l.inBatch.reset()
 	l.book.undone()
 	l.events.undone()
 }
 
-// Lacks says what a repository lacks for the states that may come to rule it, and for pull requests that wait.
+// Lacks returns what a repository lacks for the states that may come to rule it, and for waiting pull requests.
 func (l *Ledger) Lacks(t Turn, of nip34.Address) (Lack, error) { return l.lacking.of(t, of) }
 
-// LacksTips adds the needs of served pull requests whose tips the repository lacks. Any goroutine may call it.
+// LacksTips adds to out the needs of served pull requests whose tips the repository lacks. Any goroutine may call LacksTips.
 func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
 	return l.lacking.tips(ctx, v, now, out)
 }

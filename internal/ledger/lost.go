@@ -11,8 +11,8 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// ofContributed says of a contributed repository whether anything is looked for: something was pushed there once. What waits is pushed by
-// its signer.
+// ofContributed returns the Lack of a contributed repository, without needs: the signer pushes what waits. It is Hosted once anything was
+// pushed there.
 func (l *lacking) ofContributed(t Turn, of nip34.Address) (out Lack, err error) {
 	out.Of = of
 	if !l.events.contributors {

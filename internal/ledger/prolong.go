@@ -6,7 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// Prolong sets back the deadlines of waiting events whose needs are being fetched, as if these events had come now.
+// Prolong sets back the deadlines of waiting events whose needs graspd is fetching, as if these events had come now.
 func (l *Ledger) Prolong(t Turn, of nip34.Address, needs []Need) error {
 	until := t.Now.Add(WaitFor).Unix()
 	for _, n := range needs {

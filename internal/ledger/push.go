@@ -11,15 +11,15 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// Opened is what a push may do, before a byte of its pack is read.
+// Opened says what a push may do, before anybody reads a byte of its pack.
 type Opened struct {
 	refs.Verdict
 	Repository Repository
-	Known      bool   // the repository's announcement is served or waits; else nothing is judged
-	Upload     uint64 // the number under which its uploads are counted; 0 if it brings none
+	Known      bool   // the repository's announcement is served or waits; else there is no verdict
+	Upload     uint64 // the number under which Pending counts the push's uploads; 0 if it brings none
 }
 
-// Open judges a push to a repository before its pack is read. Open sets back the deadlines of the events that the push brings objects for.
+// Open judges a push to a repository before its pack is read. It sets back the deadlines of the events for which the push brings objects.
 func (l *Ledger) Open(t Turn, of nip34.Address, p refs.Push) (Opened, error) {
 	in, r, known, err := l.standing(t, of, p)
 	if err != nil || !known {
@@ -32,7 +32,7 @@ func (l *Ledger) Open(t Turn, of nip34.Address, p refs.Push) (Opened, error) {
 	return o, wrapPush(of, l.Extend(t, o))
 }
 
-// Extend sets back the deadlines of the events that a push brings objects for, as the push goes on.
+// Extend sets back the deadlines of the events for which a push brings objects, while the push goes on.
 func (l *Ledger) Extend(t Turn, o Opened) error {
 	until := t.Now.Add(WaitFor).Unix()
 	ids := o.PullRequests
@@ -50,7 +50,7 @@ func (l *Ledger) Extend(t Turn, o Opened) error {
 	return nil
 }
 
-// Resize notes how many bytes the uploads of a push have by now. Any cause but refs.None means that the push has to end.
+// Resize notes how many bytes the uploads of a push have by now. If it returns another cause than refs.None, the push has to end.
 func (l *Ledger) Resize(upload uint64, bytes int64) refs.Cause {
 	return l.pending.Resize(upload, bytes)
 }
@@ -58,36 +58,37 @@ func (l *Ledger) Resize(upload uint64, bytes int64) refs.Cause {
 // Drop forgets uploads whose push has failed, or whose objects have gone into a repository.
 func (l *Ledger) Drop(upload uint64) { l.pending.Drop(upload) }
 
-// ExpireUploads forgets the uploads whose events did not come in time, and gives their numbers.
+// ExpireUploads forgets the uploads whose events did not come in time, and returns their numbers.
 func (l *Ledger) ExpireUploads(t Turn) []uint64 { return l.pending.Expire(t.Now.Unix()) }
 
-// Uploads tells for how many events commits wait, and how many bytes they have.
+// Uploads returns for how many events commits wait or are under way, and how many bytes these uploads have.
 func (l *Ledger) Uploads() (events int, bytes int64) { return l.pending.Tips(), l.pending.Bytes() }
 
-// Arrival is objects that are complete and durable beside a repository.
+// Arrival brings objects that are complete and durable beside a repository.
 type Arrival struct {
 	Of     nip34.Address
-	Push   *refs.Push // that brought them, as it was opened; nil for what nobody pushes here now
-	Tips   []nostr.ID // the events whose tips came beside what a push brings
-	Dir    Dir        // the directory that the repository is to have if it has none
-	Bytes  int64      // that it takes on disk
+	Push   *refs.Push // the push that brought the objects, as it was opened; nil where they came otherwise
+	Tips   []nostr.ID // the events whose tips came otherwise than by the push
+	Dir    Dir        // the directory for a repository that has none yet
+	Bytes  int64      // what the repository then takes on disk
 	Peeled map[gitwire.ObjectID]gitwire.ObjectID
 
-	// Admit makes the objects part of the repository in that directory. When it returns nil they are there for good, which does no
-	// harm if nothing else comes of it.
+	// Admit makes the objects part of the repository in that directory. When it returns nil they are there for good. That does no harm
+	// if the batch is dropped.
 	Admit func(Dir) error
 }
 
-// Arrived is what became of an arrival in the open batch: events to be served now, in that order.
+// Arrived says what became of an Arrival in the open batch. The caller then serves the events of Release, in that order.
 type Arrived struct {
 	refs.Verdict
 	Known    bool
 	Admitted bool // the objects are in the repository
-	Began    bool // which had none before
+	Began    bool // the repository had no data before
 	Release  []nostr.ID
 }
 
-// Arrive judges again what has come, admits it to the repository, and gives the events whose wait is over. The refs follow with Settle.
+// Arrive judges the arrival again, admits its objects to the repository, and returns the events whose wait is over. Settle then brings the
+// refs in line.
 func (l *Ledger) Arrive(t Turn, a Arrival) (Arrived, error) {
 	out, err := l.takeIn(t, a)
 	return out, wrapPush(a.Of, err)
@@ -145,7 +146,7 @@ func (l *Ledger) admit(t Turn, r *Repository, a Arrival) error {
 	return l.inBatch.write(t, *r, false)
 }
 
-// touchServed has the refs of served pull requests follow, as their tips have come.
+// touchServed makes Settle set the refs of served pull requests whose tips have come.
 func (l *Ledger) touchServed(t Turn, ids []nostr.ID) error {
 	for _, id := range ids {
 		e, ok, err := t.Get(id)
@@ -153,7 +154,7 @@ func (l *Ledger) touchServed(t Turn, ids []nostr.ID) error {
 			return err
 		}
 		if !ok {
-			continue // the event waits, and its ref follows when it is released
+			continue // the event waits; its ref comes when the event is released
 		}
 		p, err := l.events.pullRequest(t, e)
 		if err == nil {
@@ -163,7 +164,7 @@ func (l *Ledger) touchServed(t Turn, ids []nostr.ID) error {
 	return nil
 }
 
-// concerned gives the identifiers of events that may have waited for objects of a repository.
+// concerned returns the identifiers of events that may have waited for objects of a repository.
 func concerned(of nip34.Address, known map[nostr.ID]refs.Known) []string {
 	ds := []string{of.D}
 	for _, k := range known {
@@ -176,7 +177,7 @@ func concerned(of nip34.Address, known map[nostr.ID]refs.Known) []string {
 	return ds
 }
 
-// standing gives what a push is judged by, and whether the repository is known.
+// standing returns what refs.Judge needs for a push, and whether the repository is known.
 func (l *Ledger) standing(t Turn, of nip34.Address, p refs.Push) (in refs.Standing, r Repository, known bool, err error) {
 	if grasp.IsContributed(of) {
 		return l.standingContributed(t, of, p)
@@ -202,7 +203,7 @@ func (l *Ledger) standing(t Turn, of nip34.Address, p refs.Push) (in refs.Standi
 	return in, r, true, err
 }
 
-// Addresses tells what stands at an address, or waits there: a batch, or a view of what is durable.
+// Addresses tells what is served or waits at an address. A batch is one, and a view of what is durable.
 type Addresses interface {
 	At(address string) (*nostr.Event, bool, error)
 	WaitingAt(address string) (nostr.Stamp, bool, error)
@@ -218,10 +219,10 @@ func Known(a Addresses, of nip34.Address) (bool, error) {
 	return ok, err
 }
 
-// otherStates is how many states by people who do not decide are looked at, to say why a push is refused.
+// otherStates is how many states by people who do not decide candidates returns, to explain why a push is refused.
 const otherStates = 16
 
-// candidates gives the states that a push may mean: waiting ones, and served ones that are not complete in the repository.
+// candidates returns the states that a push may mean: waiting ones, and served ones that are not complete in the repository.
 func (l *Ledger) candidates(f *family, r Repository, members *grasp.Set) ([]refs.State, error) {
 	authors := slices.Clone(members.Members)
 	for _, list := range [][]nostr.PubKey{members.Invited, f.everybody()} {
@@ -257,7 +258,7 @@ func (l *Ledger) candidates(f *family, r Repository, members *grasp.Set) ([]refs
 	return out, nil
 }
 
-// named gives the served and waiting events among those that a push names by refs/nostr/.
+// named returns the served and waiting events among those that a push names by refs/nostr/.
 func (l *Ledger) named(t Turn, p refs.Push) (map[nostr.ID]refs.Known, error) {
 	known := map[nostr.ID]refs.Known{}
 	for _, id := range p.Events() {

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// Release gives the events whose wait is over when e is served, e among them, in the order in which they are to be served.
+// Release returns the events whose wait is over when e is served, with e, in the order in which to serve them.
 func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
 	alone := []nostr.ID{e.ID}
 	if t.WaitTally(e.PubKey, "").All == 0 {
@@ -25,8 +25,8 @@ func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
 	return ids, nil
 }
 
-// endWaits gives what ends its wait among the events that concern some identifiers, now that e is served or, where it is nil,
-// that objects have come.
+// endWaits returns those of the events that concern the identifiers ds whose wait is over, now that e is served or, where e is nil, that
+// objects have come.
 func (l *Ledger) endWaits(t Turn, ds []string, e *nostr.Event) ([]nostr.ID, error) {
 	g := &gathering{events: l.events, data: l.data, book: l.book, t: t, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}, families: map[string]*family{}}
 	for _, d := range append(ds[:len(ds):len(ds)], anonymous) {
@@ -128,7 +128,7 @@ func (g *gathering) take(e *nostr.Event) error {
 func (g *gathering) state(e *nostr.Event) error {
 	s, err := refs.ReadState(e)
 	if err != nil {
-		return nil // what cannot be read says nothing
+		return nil // a malformed event has no say
 	}
 	g.w.States = append(g.w.States, s)
 	if g.ready[e.ID] {
@@ -155,8 +155,8 @@ func (g *gathering) pullRequest(e *nostr.Event) error {
 	return err
 }
 
-// Waits notes an event, brought by from, that waits from the open batch on. Waits ends waits where there are too many now, and a state sets back
-// the deadlines of the announcements that wait for it.
+// Waits notes an event, brought by from, that waits from the open batch on. It ends waits where there are too many now. For a state it sets
+// back the deadlines of the announcements that wait for it.
 func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
 	l.book.wait(e)
 	if err := l.stir(t, e); err != nil {

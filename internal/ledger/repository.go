@@ -12,41 +12,41 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Dir names the directory of a repository; the zero value is none.
+// Dir names the directory of a repository; the zero Dir names none.
 type Dir [16]byte
 
-// IsZero reports whether it names none.
+// IsZero reports whether d names no directory.
 func (d Dir) IsZero() bool { return d == Dir{} }
 
-// Repository is what one row of the store keeps of a repository.
+// Repository is what a row of the store keeps of one repository.
 type Repository struct {
 	Of     nip34.Address
 	Dir    Dir                                   // zero before the first data came
-	Refs   refs.Projection                       // what it serves
-	Peeled map[gitwire.ObjectID]gitwire.ObjectID // what annotated tags are about, of those that are known
-	Bytes  int64                                 // about what it takes on disk
+	Refs   refs.Projection                       // the refs that it serves
+	Peeled map[gitwire.ObjectID]gitwire.ObjectID // the objects to which annotated tags lead, as far as the ledger knows
+	Bytes  int64                                 // how much it takes on disk, about
 	Moved  int64                                 // unix time at which the refs changed last
 	Gone   int64                                 // unix time since which its announcement is not served; 0 while it is
 }
 
-// Rows reads rows of the store: a batch, or a view of what is durable.
+// Rows reads rows of the store. A batch is one, and a view of what is durable.
 type Rows interface {
 	Row(name string) ([]byte, error)
 }
 
 // Prefixes of the names of rows.
 const (
-	Prefix    = "repository/" // of Repository
-	DuePrefix = "due/"        // of those whose files are not as their refs yet
+	Prefix    = "repository/" // rows with a Repository
+	DuePrefix = "due/"        // rows of repositories whose files are not as their refs yet
 )
 
-// RowName is the name of a repository's row.
+// RowName returns the name of a repository's row.
 func RowName(of nip34.Address) string { return named(Prefix, of) }
 
-// DueName is the name of the row that is there while the files of a repository are not as its refs.
+// DueName returns the name of the row that is there while the files of a repository are not as its refs.
 func DueName(of nip34.Address) string { return named(DuePrefix, of) }
 
-// named is the name of a row about a repository.
+// named returns the name of a row about a repository.
 func named(prefix string, of nip34.Address) string {
 	sum := sha256.Sum256([]byte(of.String()))
 	return string(hex.AppendEncode(append(make([]byte, 0, 128), prefix...), sum[:]))
@@ -71,10 +71,10 @@ func Read(rows Rows, of nip34.Address) (Repository, error) {
 	return r, nil
 }
 
-// Shown gives the refs as they stand in the repository's files and on the wire.
+// Shown returns the refs as they stand in the repository's files and on the wire.
 func (r Repository) Shown() *gitwire.Refs { return r.shownOf(r.Refs.All()) }
 
-// ShownNewest is Shown with the newest refs of pull requests only, at most that many.
+// ShownNewest returns the refs as Shown does, but at most most refs of pull requests: the newest.
 func (r Repository) ShownNewest(most int) *gitwire.Refs { return r.shownOf(r.Refs.Some(most)) }
 
 func (r Repository) shownOf(all refs.Set) *gitwire.Refs {
@@ -96,7 +96,7 @@ func (r Repository) Write(b *store.Batch, moved bool) error {
 	return nil
 }
 
-// Written hears that the files of a repository are as its refs of that generation. The files are not due any more, unless the refs have moved on.
+// Written notes that the files of a repository are as its refs of that generation. The files are due no more, unless the refs have moved on.
 func (l *Ledger) Written(t Turn, of nip34.Address, generation uint64) error {
 	row, err := t.Row(RowName(of))
 	if err != nil {
@@ -111,7 +111,7 @@ func (l *Ledger) Written(t Turn, of nip34.Address, generation uint64) error {
 	return t.SetRow(DueName(of), nil)
 }
 
-// Peel notes which objects the annotated tags of a repository lead to. That makes a new generation of its refs.
+// Peel notes the objects to which the annotated tags of a repository lead. That makes a new generation of its refs.
 func (l *Ledger) Peel(t Turn, of nip34.Address, peeled map[gitwire.ObjectID]gitwire.ObjectID) (Repository, error) {
 	r, err := Read(t, of)
 	if err != nil {
@@ -127,7 +127,7 @@ func (l *Ledger) Peel(t Turn, of nip34.Address, peeled map[gitwire.ObjectID]gitw
 	return r, l.inBatch.write(t, r, true)
 }
 
-// Resized hears how many bytes a repository takes on disk now.
+// Resized notes how many bytes a repository takes on disk now.
 func (l *Ledger) Resized(t Turn, of nip34.Address, bytes int64) error {
 	r, err := Read(t, of)
 	if err != nil || r.Dir.IsZero() || r.Bytes == bytes {
@@ -137,8 +137,8 @@ func (l *Ledger) Resized(t Turn, of nip34.Address, bytes int64) error {
 	return l.inBatch.write(t, r, false)
 }
 
-// Remove forgets a repository whose announcement is not served since before that unix time, and gives what was kept of it. Remove gives false
-// for a repository that stays.
+// Remove forgets a repository whose announcement has not been served since before that unix time, and returns what the row kept. It returns
+// false for a repository that stays.
 func (l *Ledger) Remove(t Turn, of nip34.Address, before int64) (Repository, bool, error) {
 	r, err := Read(t, of)
 	if err != nil || r.Gone == 0 || r.Gone >= before {

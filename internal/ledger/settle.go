@@ -31,8 +31,8 @@ func (l *Ledger) Served(t Turn, e *nostr.Event) error {
 	return nil
 }
 
-// noteGone notes an event that is served no more. gone is all events that the batch has removed. An update for which nothing here names a
-// repository any more is lone.
+// noteGone notes an event that is served no more. gone has all events that the batch has removed. It reports true for a lone update: nothing
+// here names the update's repository any more.
 func (l *Ledger) noteGone(t Turn, e *nostr.Event, gone []*nostr.Event) (lone bool, err error) {
 	switch e.Kind {
 	case nip34.KindRepository:
@@ -55,7 +55,8 @@ func (l *Ledger) noteGone(t Turn, e *nostr.Event, gone []*nostr.Event) (lone boo
 	return false, nil
 }
 
-// noteLone notes updates that have gone after the pull requests that said of which repository they are: only the rows tell it then.
+// noteLone notes updates that have gone after the pull requests that named their repositories. Only the rows of repositories tell which
+// have such an update.
 func (l *Ledger) noteLone(lone map[nostr.ID]bool) error {
 	if len(lone) == 0 {
 		return nil
@@ -65,7 +66,7 @@ func (l *Ledger) noteLone(lone map[nostr.ID]bool) error {
 	return v.EachRow(Prefix, "", func(_ string, value []byte) (bool, error) {
 		r, err := Parse(value)
 		if err != nil {
-			return true, nil // a damaged row holds up nobody else's events: graspd check tells of it
+			return true, nil // a damaged row must not hold up other events; graspd check reports it
 		}
 		for _, x := range r.Refs.PullRequests {
 			if lone[x.ID] {
@@ -88,7 +89,7 @@ func (x *touched) lose(of nip34.Address, id nostr.ID) {
 	}
 }
 
-// Settle brings the refs of repositories in line with what the batch does to events, and writes their rows. It is called last before the
+// Settle brings the refs of repositories in line with what the batch does to events, and writes their rows. Call Settle last before the
 // commit, after all that the batch adds or removes.
 func (l *Ledger) Settle(t Turn) error {
 	gone := t.Gone()
@@ -158,7 +159,7 @@ func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched)
 		if !served {
 			return f.t.SetRow(awaitedName(of), nil)
 		}
-		return nil // nothing has come for it yet
+		return nil // no data has come for it yet
 	}
 	after := before
 	if served {
@@ -172,7 +173,7 @@ func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched)
 		if before.Gone == 0 {
 			after.Gone = f.t.Now.Unix()
 		}
-		after.Refs = before.Refs.Next(of, refs.Change{Gone: x.gone}) // else a later announcement would show them
+		after.Refs = before.Refs.Next(of, refs.Change{Gone: x.gone}) // else a later announcement would bring these refs back
 	}
 	moved := after.Refs.Generation != before.Refs.Generation
 	if !moved && after.Gone == before.Gone {
@@ -184,7 +185,7 @@ func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched)
 	return l.inBatch.write(f.t, after, moved)
 }
 
-// change gives what has come and gone for one repository. tips are the new pull requests that name it and whose tips it has.
+// change returns what has come and gone for one repository. tips are the new pull requests that name it and whose tips it has.
 func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullRequest) (refs.Change, error) {
 	members := f.servedCouncils.Of(r.Of.PubKey)
 	c := refs.Change{Members: members, PullRequests: tips, Gone: x.gone}
