@@ -35,7 +35,7 @@ type touched struct {
 	gone    []nostr.ID         // pull requests that are served no more
 	members bool               // who decides, or which states are complete, may have changed: Settle looks at all states
 	owners  []nostr.PubKey     // owners whose repository Settle looks at, with an announcement or without
-	
+
 	contributed []nip34.Address // contributed repositories that had anything come or go
 }
 
