@@ -35,9 +35,6 @@ const (
 	eagerWait  = 2 * time.Minute
 )
 
-// never is later than any time that the plan reaches.
-const never = time.Duration(1<<63 - 1)
-
 // How the plan treats a server that fails, or wants to be asked less.
 const (
 	baseBackoff = 20 * time.Second

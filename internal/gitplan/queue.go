@@ -3,6 +3,7 @@ package gitplan
 import (
 	"container/heap"
 
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -45,7 +46,7 @@ func (l *later) Pop() any {
 func (l *later) put(r *repo) {
 	at := r.next()
 	switch {
-	case at == never || r.ready:
+	case at == health.Never || r.ready:
 		l.take(r)
 	case r.place == 0:
 		r.at = at

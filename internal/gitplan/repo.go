@@ -115,7 +115,7 @@ func (r *repo) hurry(now health.Now) {
 
 // next returns when the first of the sources has its turn. The repository must have a source.
 func (r *repo) next() (first time.Duration) {
-	first = never
+	first = health.Never
 	for s, t := range r.turns {
 		first = min(first, max(t.next, r.due(s)))
 	}
@@ -124,7 +124,7 @@ func (r *repo) next() (first time.Duration) {
 
 // due returns when the first need is due that a source may have.
 func (r *repo) due(s grasp.Source) (first time.Duration) {
-	first = never
+	first = health.Never
 	everything, t := slices.Contains(r.sources, s), r.turns[s]
 	for _, n := range r.needs {
 		if (everything || slices.Contains(n.Sources, s)) && !t.had(n.Event) {

@@ -44,7 +44,7 @@ func (p *Plan) Standing(now health.Now, of nip34.Address) (s Standing, ok bool) 
 		return s, false
 	}
 	s = Standing{Needs: len(r.needs), Asked: map[grasp.Source]Asked{}, Sources: r.all()}
-	if next := r.next(); next != never {
+	if next := r.next(); next != health.Never {
 		s.Next = max(0, next-now.Mono)
 	}
 	for source, t := range r.turns {

@@ -24,7 +24,7 @@ func (p *Plan) Step(now health.Now) (out Effects) {
 	out.Stop = p.useless()
 	p.returns(now)
 	p.dueBy(now)
-	p.blocked = never
+	p.blocked = health.Never
 	c := p.census(now)
 	whole := p.turns(now, c, &out)
 	p.surveying(now, c, &out)
@@ -382,7 +382,7 @@ func (p *Plan) wake(now health.Now) time.Duration {
 			}
 		}
 	}
-	if first == never {
+	if first == health.Never {
 		return 0
 	}
 	return max(first-now.Mono, time.Millisecond)

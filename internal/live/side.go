@@ -14,9 +14,6 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// never is later than any time.
-const never = time.Duration(1<<63 - 1)
-
 // Side is the live side of one connection. Each item that it was given stands in exactly one place: it waits, or it is served by one REQ, or it
 // is swept. Times are readings of the steady clock. The zero value has nothing; one goroutine uses it.
 type Side struct {
@@ -93,7 +90,7 @@ func (s *Side) bears(t Terms, more int) bool { return t.Limits.Bears(s.Held(), m
 
 // Wake returns the time at which a REQ, or an item without one, needs attention.
 func (s *Side) Wake(now time.Duration) time.Duration {
-	w := never
+	w := health.Never
 	for _, l := range s.reqs {
 		switch {
 		case !l.Open:
@@ -103,14 +100,14 @@ func (s *Side) Wake(now time.Duration) time.Duration {
 		}
 	}
 	for _, x := range s.waiting {
-		w = min(w, later(x.After, now))
+		w = min(w, health.Later(x.After, now))
 	}
 	if len(s.sweeps) > 0 {
 		w = min(w, s.sweeps[0].At)
 	}
-	w = min(w, later(s.mergeAfter, now))
+	w = min(w, health.Later(s.mergeAfter, now))
 	if s.rising.look {
-		w = min(w, later(s.rising.after, now))
+		w = min(w, health.Later(s.rising.after, now))
 	}
 	return w
 }
@@ -200,14 +197,6 @@ func (s *Side) Lost(l *REQ, now time.Duration) (served bool) {
 
 // mergeLater lets nothing merge for a while.
 func (s *Side) mergeLater(now time.Duration) { s.mergeAfter = now + health.FirstRetry }
-
-// later returns at where that is still to come.
-func later(at, now time.Duration) time.Duration {
-	if at > now {
-		return at
-	}
-	return never
-}
 
 // Check looks for REQs that serve nothing and for sizes that are not those of the items: what a test asks after each step.
 func (s *Side) Check(w *want.Want) error {

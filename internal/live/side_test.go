@@ -198,7 +198,7 @@ func TestWhatWaitsIsPacked(t *testing.T) {
 	if l := r.REQs()[1]; l.Apart != itemset.ApartBare || l.Lots()[0].Layer != want.LayerAnnouncements || r.REQs()[0].Apart != itemset.Together {
 		t.Error("the announcements do not stand apart")
 	}
-	if len(r.Waiting()) > 0 || r.Wake(r.now) != never {
+	if len(r.Waiting()) > 0 || r.Wake(r.now) != health.Never {
 		t.Errorf("%d lots wait, until %v", len(r.Waiting()), r.Wake(r.now))
 	}
 }
@@ -209,14 +209,14 @@ func TestWhatWaitsForItsTime(t *testing.T) {
 	r.wanted = itemset.Of(slices.Values(r.roots))
 	r.Requeue(r.lot(r.roots[0]), time.Hour, 3)
 	r.Requeue(r.lot(r.roots[1]), 2*time.Hour, 1)
-	r.Requeue(r.lot(r.roots[2]), never, 0)
+	r.Requeue(r.lot(r.roots[2]), health.Never, 0)
 	r.Queue(r.lot(r.roots[3]))
 	r.tend()
 	r.expect("1", 0)
 	if r.Wake(0) != time.Hour {
 		t.Errorf("wakes at %v", r.Wake(0))
 	}
-	r.PutForward(never, 3*time.Hour)
+	r.PutForward(health.Never, 3*time.Hour)
 	r.now = 3 * time.Hour
 	if lots := r.TakeAll(2*time.Hour - 1); len(lots) != 1 || lots[0].Items[0] != r.roots[0] || len(r.Waiting()) != 2 {
 		t.Errorf("taken %v, %d wait", lots, len(r.Waiting()))
@@ -595,7 +595,7 @@ func TestSweepsInTheOrderOfTime(t *testing.T) {
 		if len(r.asked) != n || len(r.Sweeps()) != 3-n {
 			t.Errorf("at %v: %d asked, %d wait", at, len(r.asked), len(r.Sweeps()))
 		}
-		if w := r.Wake(at); n < 3 && w != r.Sweeps()[0].At || n == 3 && w != never {
+		if w := r.Wake(at); n < 3 && w != r.Sweeps()[0].At || n == 3 && w != health.Never {
 			t.Errorf("at %v: wakes at %v", at, w)
 		}
 	}

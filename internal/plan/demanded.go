@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/nostr"
@@ -111,7 +112,7 @@ func (d *demanded) wake() time.Duration {
 	if d.auth.Awaited() {
 		return d.auth.Until()
 	}
-	return never
+	return health.Never
 }
 
 // answered notes that a request was answered.

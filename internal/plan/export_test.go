@@ -228,7 +228,7 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 		}
 	}
 	for _, w := range c.side.Waiting() {
-		if w.After == never && !p.demands.auth.Awaited() {
+		if w.After == health.Never && !p.demands.auth.Awaited() {
 			return fmt.Errorf("items wait for a verdict on AUTH that is not to come")
 		}
 	}
@@ -324,7 +324,7 @@ func (c *session) checkTasks(awaited bool) error {
 		if t.pager != nil && t.pager.Size().Seen > 0 {
 			return fmt.Errorf("a task that was put off knows %d ids", t.pager.Size().Seen)
 		}
-		if t.after == never && !awaited {
+		if t.after == health.Never && !awaited {
 			return fmt.Errorf("a task waits for a verdict on AUTH that is not to come")
 		}
 	}

@@ -61,7 +61,7 @@ type Peer struct {
 
 // NewPeer returns an idle peer that wants nothing.
 func NewPeer(c Config) *Peer {
-	p := &Peer{desk: desk{cfg: c.WithDefaults()}, wakeAt: never}
+	p := &Peer{desk: desk{cfg: c.WithDefaults()}, wakeAt: health.Never}
 	p.dialing = dialing.New(p.cfg.Terms())
 	p.demands.desk = &p.desk
 	p.references = references{desk: &p.desk, books: &p.books}

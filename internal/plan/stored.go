@@ -292,7 +292,7 @@ func (c *catchup) regroupWithout(is func(want.Item) bool) {
 
 // wake names the time at which stored requests need attention.
 func (c *catchup) wake() time.Duration {
-	w := never
+	w := health.Never
 	for _, t := range c.running {
 		if t.req != nil && t.req.awaited() {
 			w = min(w, c.silentSince(t.req)+t.req.patience())
@@ -304,5 +304,5 @@ func (c *catchup) wake() time.Duration {
 	for _, t := range c.later {
 		w = min(w, t.after)
 	}
-	return min(w, later(c.pausedTill, c.now.Mono))
+	return min(w, health.Later(c.pausedTill, c.now.Mono))
 }

@@ -1,19 +1,20 @@
 package plan
 
-import "time"
+import (
+	"time"
 
-// never is later than any time.
-const never = time.Duration(1<<63 - 1)
+	"github.com/graspd/graspd/internal/health"
+)
 
 // What waits for something else than a time waits for ever, until that takes it back.
 const (
-	untilVerdict = never // on AUTH
-	untilResync  = never // the next full one
+	untilVerdict = health.Never // on AUTH
+	untilResync  = health.Never // the next full one
 )
 
 // Wake returns the next time, as Now.Mono counts, at which Step wants a Tick;
 // false when nothing waits for time. After a Step it is later than that Step.
-func (p *Peer) Wake() (time.Duration, bool) { return p.wakeAt, p.wakeAt < never }
+func (p *Peer) Wake() (time.Duration, bool) { return p.wakeAt, p.wakeAt < health.Never }
 
 // nextWake works out the next time at which something is due: the first that any part names.
 func (p *Peer) nextWake() time.Duration {
@@ -29,12 +30,4 @@ func (p *Peer) nextWake() time.Duration {
 		w = min(w, at)
 	}
 	return min(w, p.demands.wake(), p.conn.side.Wake(p.now.Mono), p.conn.catchup.wake(), p.references.inquiry.Wake(p.now.Mono), p.suspects.wake(), p.whole.wake())
-}
-
-// later returns at, if that is still to come.
-func later(at, now time.Duration) time.Duration {
-	if at > now {
-		return at
-	}
-	return never
 }

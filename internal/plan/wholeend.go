@@ -20,9 +20,8 @@ func (w *whole) done(t *task) {
 	}
 }
 
-// failed has everything asked by items on this connection, after a
-// comparison as a whole that came to nothing for a reason that may be gone the
-// next time.
+// failed has everything asked by items on this connection. A comparison as a whole came to nothing, for a reason that may be gone
+// the next time.
 func (w *whole) failed(t *task, why string) {
 	w.report(step.Debug, "comparing everything with the relay at once failed", "cause", why)
 	w.stored.abandon(t)
@@ -54,10 +53,10 @@ func (w *whole) turnedDown(r *request, why refusal.Kind, text string) bool {
 	return true
 }
 
-// unfit takes that the relay does not bear it, or does not answer it in full.
+// unfit takes that the relay does not bear the comparison, or does not answer it in full.
 func (w *whole) unfit(why string) { w.unlike(w.cfg.Resync, why) }
 
-// crowded asks once more after a pause.
+// crowded has the comparison asked once more after a pause.
 func (w *whole) crowded(t *task, text string) {
 	if t.failed() > 1 {
 		w.unlike(w.cfg.Resync, text)
@@ -66,13 +65,13 @@ func (w *whole) crowded(t *task, text string) {
 	w.stored.park(t)
 }
 
-// unlike does so, and does not try it again for a while.
+// unlike has everything asked by items for a while, on this connection and on those that begin meanwhile.
 func (w *whole) unlike(wait time.Duration, why string) {
 	w.notAlike(wait, why)
 	w.end()
 }
 
-// notAlike has no connection begin as a whole for a while.
+// notAlike has no connection begin as a whole for a while; the one that is open goes on as it does.
 func (w *whole) notAlike(wait time.Duration, why string) {
 	if w.likeness.Disproven(w.now.Mono + wait) {
 		w.report(step.Info, "graspd no longer compares everything with the relay at once", "cause", why, "wait", wait)
