@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// clientAddr gives the address that a request comes from; behind trusted proxies, the address that these tell. It is invalid where the
-// transport has no addresses, such as a Unix socket.
+// clientAddr returns the address from which a request comes; behind trusted proxies, the address that the proxies name. The address is
+// invalid where the transport has no addresses, such as a Unix socket.
 func (f *Front) clientAddr(req *http.Request) netip.Addr {
 	addr := parseAddr(req.RemoteAddr)
 	if !f.trusted(addr) {
@@ -44,11 +44,12 @@ func parseAddr(s string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// Network gives the first address of the largest network that an address belongs to: for IPv6 the /48, which one customer may have; for
-// IPv4 the address itself.
+// Network returns the first address of the largest network that one customer may have: for IPv6 of the address's /48; for IPv4 the address
+// itself.
 func Network(addr netip.Addr) netip.Addr { return firstOf(addr, 48) }
 
-// Address gives the address whose allowance a client uses up: for IPv6 the first of its /64, as one customer has at least that.
+// Address returns the address whose allowance a client uses up: for IPv6 the first of the client's /64, as every customer has at least
+// a /64.
 func Address(addr netip.Addr) netip.Addr { return firstOf(addr, 64) }
 
 func firstOf(addr netip.Addr, bits int) netip.Addr {

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Left is how much of the pool nobody holds.
+// Left returns how much of the pool nobody holds.
 func (p *Pool) Left() int {
 	p.all.mu.Lock()
 	defer p.all.mu.Unlock()
 	return p.Total - p.used
 }
 
-// Turns is how many addresses have a client whose turn it is, and how many clients of networks have theirs.
+// Turns returns how many addresses have a client whose turn it is, and how many clients of IPv6 networks have their turn.
 func (f *Front) Turns() (addresses, networks int) {
 	v := f.visitors
 	v.mu.Lock()
@@ -36,7 +36,7 @@ func (f *Front) HoldTurn(addr string) (release func()) {
 	return func() { <-one.turn }
 }
 
-// Unreturned names every account that is not as it was before the first client came. It is for a front whose clients have all left.
+// Unreturned names every account that is not as it was before the first client came. Call it on a front whose clients have all left.
 func (f *Front) Unreturned() (out []string) {
 	v := f.visitors
 	v.mu.Lock()

@@ -1,6 +1,6 @@
-// Package front is what every client meets first, whatever they speak: the public listener and its bounds, who a client is behind which
-// proxy, what their address may have of every rate and every pool, and which route answers. What serves clients registers a Route, takes
-// what it holds for them from a Pool, and charges the Visitor for the work that they make. Read Route, then Visitor.
+// Package front meets every client first, whatever they speak. It has the public listener and its bounds. It knows which client is behind
+// a proxy, what an address may have of every rate and every pool, and which route answers. A package that serves clients registers a Route,
+// takes what it holds for clients from a Pool, and charges the Visitor for the work that clients make. Read Route, then Visitor.
 package front
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/graspd/graspd/internal/contain"
 )
 
-// Config says what the front allows, and to whom. Every field has a default.
+// Config says what a Front allows, and to whom. Every field has a default.
 type Config struct {
 	Rates   Rates
-	Proxies []netip.Prefix   // reverse proxies whose X-Forwarded-For is believed
+	Proxies []netip.Prefix   // reverse proxies whose X-Forwarded-For the front believes
 	Now     func() time.Time // nil is time.Now
 	Logger  *slog.Logger     // nil is silent
-	Faults  *contain.Faults  // where faults in what answers a request are noted; nil is nowhere
+	Faults  *contain.Faults  // notes faults in code that answers a request; nil is nothing
 	Members Members          // who may ask for what the service has; nil is everybody
 }
 
-// Front answers on the public listener. Routes and pools are added before the first request.
+// Front answers on the public listener. Add all routes and pools before the first request.
 type Front struct {
 	proxies  []netip.Prefix
 	visitors *visitors
@@ -32,10 +32,10 @@ type Front struct {
 	logger   *slog.Logger
 	faults   *contain.Faults
 	members  Members // nil for everybody
-	visits   visits  // of members
+	visits   visits  // requests of members under way
 }
 
-// New prepares a front without a route.
+// New makes a Front without routes.
 func New(c Config) *Front {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -46,10 +46,10 @@ func New(c Config) *Front {
 	}
 }
 
-// Rates gives the rates of each address, with the defaults filled in.
+// Rates returns the rates of each address, with the defaults filled in.
 func (f *Front) Rates() Rates { return f.visitors.rates }
 
-// Handler answers with the routes. It is served by Server, which bounds the time of every request.
+// Handler returns a handler that answers with the routes. Server serves it, and bounds the time of every request.
 func (f *Front) Handler() http.Handler {
 	return f.faults.Handler("a request", http.HandlerFunc(f.serve))
 }

@@ -2,10 +2,10 @@ package front
 
 import "container/list"
 
-// holding is what an address or a network has of a pool. It is dropped when nothing of it is left.
+// holding is what an address or a network has of a pool. It is dropped when it becomes empty.
 type holding struct {
 	size   int
-	grants list.List // of *Grant, the oldest first: those that may be revoked
+	grants list.List // of *Grant: the grants that may be revoked, the oldest first
 }
 
 func (s *usage) sizeOf(p *Pool) int {
@@ -35,18 +35,18 @@ func (s *usage) tidy(p *Pool) {
 	}
 }
 
-// Grant is a part of a pool that something holds until it is given back. To give back a nil Grant does nothing.
+// Grant is a part of a pool that somebody holds until GiveBack. GiveBack of a nil Grant does nothing.
 type Grant struct {
 	pool    *Pool
 	of      *Visitor
 	size    int
 	ended   bool
-	revoke  func() // ends what holds it, for others; it must not wait
+	revoke  func() // ends the holder's use, to make room for others; it must not wait
 	element *list.Element
 }
 
-// Take gives a part of the pool, or nil and why not. Where too little is left, whoever has most loses their oldest grants, as long as they
-// have more than the asker would have. The revoke that Shrink was given ends what held such a grant; Take calls it.
+// Take takes n of the pool for a visitor. It returns the grant, or nil and why not. Where too little is left, Take revokes the oldest grants
+// of whoever has the most, as long as they have more than the visitor would have. It calls the revoke that Shrink was given.
 func (p *Pool) Take(one *Visitor, n int) (*Grant, Refusal) {
 	for {
 		g, why, instead := p.Try(one, n)
@@ -57,7 +57,7 @@ func (p *Pool) Take(one *Visitor, n int) (*Grant, Refusal) {
 	}
 }
 
-// Try gives a part of the pool, or says why not, and whose grant is to be taken back to make room.
+// Try takes n of the pool for a visitor. It returns the grant, or why not, and the grant that could be revoked to make room.
 func (p *Pool) Try(one *Visitor, n int) (g *Grant, why Refusal, instead *Grant) {
 	p.all.mu.Lock()
 	defer p.all.mu.Unlock()
@@ -71,14 +71,14 @@ func (p *Pool) Try(one *Visitor, n int) (g *Grant, why Refusal, instead *Grant) 
 	return &Grant{pool: p, of: one, size: n}, Granted, nil
 }
 
-// Oust revokes a grant, unless somebody has done so or it was given back.
+// Oust revokes a grant, unless it was revoked or given back before.
 func (g *Grant) Oust() {
 	if g.unlist() {
 		g.revoke()
 	}
 }
 
-// unlist makes a grant one that cannot be revoked, and reports whether it could be.
+// unlist takes a grant off the list of those that may be revoked, and reports whether it was on the list.
 func (g *Grant) unlist() bool {
 	g.pool.all.mu.Lock()
 	defer g.pool.all.mu.Unlock()
@@ -108,8 +108,8 @@ func (g *Grant) Enlarge(by *Grant) {
 	by.size = 0
 }
 
-// Shrink gives back all of a grant but n. From then on the grant may be revoked: revoke is then called, once, and must not wait. Shrink does
-// nothing to a grant that was given back.
+// Shrink gives back all of a grant but n. From then on others may revoke the grant: they call revoke, once, and revoke must not wait. Shrink
+// does nothing to a grant that was given back.
 func (g *Grant) Shrink(n int, revoke func()) {
 	g.pool.all.mu.Lock()
 	defer g.pool.all.mu.Unlock()
@@ -124,7 +124,7 @@ func (g *Grant) Shrink(n int, revoke func()) {
 	}
 }
 
-// GiveBack ends a grant. It may be called more than once.
+// GiveBack ends a grant. Callers may call it more than once.
 func (g *Grant) GiveBack() {
 	if g == nil {
 		return

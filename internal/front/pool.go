@@ -2,21 +2,21 @@ package front
 
 // PoolConfig says how all clients share an amount of something.
 type PoolConfig struct {
-	Name    string // what there is an amount of, in the plural
+	Name    string // what clients share, in the plural
 	Total   int
-	Address int // what one address may have of it
-	Little  int // an eighth of Total is kept for those who have no more than this
+	Address int // how much one address may have
+	Little  int // an eighth of Total is for those who have no more than this
 }
 
-// Pool is an amount of something that all clients share. Guarded by visitors.mu.
+// Pool is an amount of something that all clients share. visitors.mu guards it.
 type Pool struct {
 	PoolConfig
 	all     *visitors
 	used    int
-	holders map[*usage]struct{} // addresses of IPv4 and networks of IPv6 that have something of it
+	holders map[*usage]struct{} // addresses of IPv4 and networks of IPv6 that have something of the pool
 }
 
-// NewPool adds a pool. It is called before the first request.
+// NewPool adds a pool. Call it before the first request.
 func (f *Front) NewPool(c PoolConfig) *Pool { return f.visitors.newPool(c) }
 
 func (v *visitors) newPool(c PoolConfig) *Pool {
@@ -26,20 +26,20 @@ func (v *visitors) newPool(c PoolConfig) *Pool {
 	return p
 }
 
-// network is what the addresses of one network may have together.
+// network returns how much the addresses of one network may have together.
 func (p *Pool) network() int { return min(networkFactor*p.Address, max(p.Address, p.Total/2)) }
 
-// Refusal says why something is not granted.
+// Refusal says why a pool grants nothing.
 type Refusal int
 
 // The refusals.
 const (
-	Granted     Refusal = iota // none
-	OverAddress                // its address has as much as it may
+	Granted     Refusal = iota // it is granted
+	OverAddress                // the visitor's address or network has as much as it may have
 	OverAll                    // there is not enough for all
 )
 
-// refusal says why the visitor may not have n more. The caller holds mu.
+// refusal says why the visitor may not have n more; Granted where they may. The caller holds mu.
 func (p *Pool) refusal(one *Visitor, n int) Refusal {
 	keep := 0
 	if one != nil {
@@ -56,7 +56,7 @@ func (p *Pool) refusal(one *Visitor, n int) Refusal {
 	return Granted
 }
 
-// hold counts what is taken, or given back where n is negative. The caller holds mu.
+// hold counts n as taken by the visitor, or as given back where n is negative. The caller holds mu.
 func (p *Pool) hold(one *Visitor, n int) {
 	p.used += n
 	if one == nil {
@@ -73,7 +73,8 @@ func (p *Pool) hold(one *Visitor, n int) {
 	}
 }
 
-// victim is the oldest grant of whoever has most; nil where nobody has more than the asker would have. The caller holds mu.
+// victim returns the oldest revocable grant of whoever has the most; nil where nobody has more than the visitor would have. The caller
+// holds mu.
 func (p *Pool) victim(one *Visitor, n int) *Grant {
 	var most *usage
 	for s := range p.holders {

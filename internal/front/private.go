@@ -14,25 +14,25 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Members is who may ask a private service for what it has (GRASP-08).
+// Members knows who may ask a private service for what it has (GRASP-08).
 type Members interface {
-	Signer(*http.Request) (nostr.PubKey, bool) // the member who has signed a request
+	Signer(*http.Request) (nostr.PubKey, bool) // returns the member who has signed the request, if a member has
 	Has(nostr.PubKey) bool
 }
 
-// Door is what a private service demands of who asks a route. The zero value is as Signed; every route says which one it is.
+// Door says what a private service demands of whoever asks a route. Every route names its door; the zero Door counts as Signed.
 type Door uint8
 
 // Doors of routes.
 const (
 	_      Door = iota
-	Signed      // a member's signature, which the front checks
-	Open        // nothing, as the route tells nothing of what the service has
-	Own         // what the route itself checks; it refuses with Unauthorized
+	Signed      // it demands a member's signature, which the front checks
+	Open        // it demands nothing, as the route tells nothing of what the service has
+	Own         // the route itself checks, and refuses with Unauthorized
 )
 
-// Unauthorized is the answer of a private service to everybody whose signature does not let them in, whatever is wrong with it and
-// whether or not there is what they ask for.
+// Unauthorized answers a request whose signature does not let the sender in. The answer is the same whatever is wrong with the signature,
+// and whether or not the service has what the request asks for.
 func Unauthorized(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("WWW-Authenticate", `Nostr method="GET"`)
@@ -42,10 +42,10 @@ func Unauthorized(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusUnauthorized)
 }
 
-// admit lets a member in through a door that demands a signature, or answers the request. The caller uses in and as in place of w and req,
-// and calls leave once the request was served.
+// admit lets a member in through a Signed door, or answers the request with a refusal. Where ok is true, the caller uses in and as instead
+// of w and req, and calls leave once it has served the request.
 func (f *Front) admit(w http.ResponseWriter, req *http.Request, one *Visitor) (in http.ResponseWriter, as *http.Request, leave func(), ok bool) {
-	// A signature costs more than most answers. Whether it is good makes no difference.
+	// Checking a signature costs more than most answers, whether the signature is good or not.
 	if wait := one.Debt(); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(1+int(wait/time.Second)))
 		http.Error(w, "429 too many requests from your address", http.StatusTooManyRequests)
@@ -71,7 +71,7 @@ func (f *Front) admit(w http.ResponseWriter, req *http.Request, one *Visitor) (i
 	return c, as, func() { c.seal(); f.visits.remove(v); cancel(nil) }, true
 }
 
-// Expel ends the requests under way of those who are members no more.
+// Expel ends the requests under way of people who are members no more.
 func (f *Front) Expel() {
 	f.visits.each(func(v *visit) {
 		if !f.members.Has(v.of) {
@@ -83,7 +83,7 @@ func (f *Front) Expel() {
 // errExpelled ends the request of somebody who is no member any more.
 var errExpelled = errors.New("no longer a member")
 
-// visit is a member's request that is served.
+// visit is a member's request that is being served.
 type visit struct {
 	of      nostr.PubKey
 	cancel  context.CancelCauseFunc
@@ -91,12 +91,12 @@ type visit struct {
 	ended   atomic.Bool
 }
 
-// end has the request read and write no more. It is called while the request is served.
+// end makes reads and writes of the request fail. Callers call it only while the request is being served.
 func (v *visit) end() {
 	v.ended.Store(true)
 	v.cancel(errExpelled)
 	now := time.Now()
-	// What waits for the client is cut; a transport without deadlines lets it go on until its next step.
+	// This ends reads and writes that wait for the client. Without deadlines in the transport they go on until their next step.
 	_, _ = v.control.SetReadDeadline(now), v.control.SetWriteDeadline(now)
 }
 
@@ -121,7 +121,7 @@ func (s *visits) remove(v *visit) {
 	delete(s.all, v)
 }
 
-// each calls do with every visit. None of them can be removed meanwhile.
+// each calls do with every visit. Meanwhile no visit can be removed.
 func (s *visits) each(do func(*visit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *visits) each(do func(*visit)) {
 	}
 }
 
-// memberBody is the body of a request. Reading fails once its sender is no member any more.
+// memberBody is the body of a member's request. Reading fails once the sender is no member any more.
 type memberBody struct {
 	io.ReadCloser
 	of *visit
@@ -143,7 +143,7 @@ func (b *memberBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// confidential is an answer that no shared cache may keep. Writing fails once its reader is no member any more.
+// confidential is an answer that no shared cache may keep. Writing fails once the reader is no member any more.
 type confidential struct {
 	http.ResponseWriter
 	of     *visit

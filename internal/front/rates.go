@@ -7,18 +7,18 @@ import (
 	"github.com/graspd/graspd/internal/bucket"
 )
 
-// burstSeconds is how many seconds' worth a full bucket holds.
+// burstSeconds is for how many seconds a full bucket lasts at its rate.
 const burstSeconds = 10
 
 // Rates bound what comes from one address (one /64 of IPv6), with bursts of ten times a second's worth. The addresses of an
-// IPv6 /48 have four times as much together. A zero field takes the default that stands beside it.
+// IPv6 /48 have four times as much together. A field that is zero has the default beside it.
 type Rates struct {
 	Connections int // 50: new WebSocket connections a second
 	Events      int // 200: published events a second
-	Requests    int // 100: all other messages a second, and their work at 5,000 steps each, and beside them as much work of deciding events; beyond that they wait
-	Bytes       int // 2 MiB: of all that is sent here, a second; beyond that it is read no faster
+	Requests    int // 100: all other messages a second, with 5,000 steps of work each, and as much work again for deciding events; beyond that they wait
+	Bytes       int // 2 MiB: bytes a second that the relay reads
 	Open        int // 1,000: WebSocket connections at the same time
-	OpenTotal   int // 20,000: the same, from all addresses together
+	OpenTotal   int // 20,000: WebSocket connections at the same time from all addresses together
 }
 
 func (r Rates) withDefaults() Rates {
@@ -32,7 +32,7 @@ func (r Rates) withDefaults() Rates {
 	}
 }
 
-// of gives the rate of a kind of bucket, for so many addresses together.
+// of returns the rate of a kind of bucket, for so many addresses together.
 func (r Rates) of(kind, addresses int) bucket.Rate {
 	n := addresses * [bucketKinds]int{
 		connecting: r.Connections, publishing: r.Events, requesting: r.Requests, receiving: r.Bytes, deciding: r.Requests, controlling: r.Requests,

@@ -10,29 +10,29 @@ import (
 // Route is a part of the service that answers some of the requests.
 type Route struct {
 	Name string // for tests and logs
-	// Door is what a private service demands of who asks.
+	// Door says what a private service demands of whoever asks.
 	Door Door
-	// Takes reports whether the route answers the request; nil is any that no other route takes.
+	// Takes reports whether the route answers the request; nil is for requests that no other route takes.
 	Takes func(*http.Request) bool
-	// Serve answers. It may take over the connection; then nothing bounds its time.
+	// Serve answers the request. It may take over the connection; then nothing bounds its time.
 	Serve func(http.ResponseWriter, *http.Request, Client)
-	// Request is how long the body of a request may take, and Answer how long until it is answered, each from the end of its head on; 0
-	// is what Server allows. Serve may set other deadlines as it goes (http.ResponseController).
+	// Request is how long the body of a request may take, and Answer how long the answer may take, each from the end of the request's
+	// head on; 0 is what Server allows. Serve may set other deadlines as it goes (http.ResponseController).
 	Request, Answer time.Duration
 	// Keeps says that Serve takes connections over and ends them itself, so that Drain does not wait for it.
 	Keeps bool
 }
 
-// Client is who sends a request.
+// Client is the client who sends a request.
 type Client struct {
-	Addr    netip.Addr // invalid where the transport has none, such as a Unix socket
-	Visitor *Visitor   // nil is without limits; kept while the request is served
+	Addr    netip.Addr // invalid where the transport has no addresses, such as a Unix socket
+	Visitor *Visitor   // nil for a client without limits; valid while the request is being served
 }
 
-// Handle adds a route. It is called before the first request. Of several routes that take a request the one that was added first answers.
+// Handle adds a route. Call it before the first request. Of several routes that take a request, the one that was added first answers.
 func (f *Front) Handle(r Route) { f.routes = append(f.routes, r) }
 
-// Routes gives the routes in the order in which they were added.
+// Routes returns the routes in the order in which they were added.
 func (f *Front) Routes() []Route { return slices.Clone(f.routes) }
 
 func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
@@ -71,7 +71,7 @@ func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
 	r.Serve(w, req, Client{addr, one})
 }
 
-// routeOf gives the route that answers a request, nil if there is none.
+// routeOf returns the route that answers a request, nil if there is none.
 func (f *Front) routeOf(req *http.Request) (rest *Route) {
 	for i := range f.routes {
 		switch r := &f.routes[i]; {
@@ -86,7 +86,7 @@ func (f *Front) routeOf(req *http.Request) (rest *Route) {
 	return rest
 }
 
-// extend gives a request the deadlines of its route, where the route has its own.
+// extend sets the deadlines of the route for a request, where the route has its own.
 func (r *Route) extend(w http.ResponseWriter, req *http.Request, now time.Time) error {
 	c := http.NewResponseController(w)
 	if r.Request != 0 && req.Body != http.NoBody { // without a body net/http takes the deadline for the client's leaving
@@ -100,7 +100,7 @@ func (r *Route) extend(w http.ResponseWriter, req *http.Request, now time.Time) 
 	return nil
 }
 
-// What allowOrigins sets, shared by all answers: nothing changes the values of a header in place.
+// The values of headers that allowOrigins sets. All answers share them, as nobody changes the values of a header in place.
 var (
 	everybody  = []string{"*"}
 	methods    = []string{"GET, POST, OPTIONS"}

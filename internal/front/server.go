@@ -13,15 +13,15 @@ import (
 
 // Bounds of connections for as long as no route has taken them over.
 const (
-	headerTimeout  = 10 * time.Second // for the head of a request, from accepting the connection or the first bytes of a later request on
+	headerTimeout  = 10 * time.Second // for the head of a request, from accepting the connection, or from the first bytes of a later request on
 	requestTimeout = 20 * time.Second // for all of a request
-	answerTimeout  = 20 * time.Second // for its answer
+	answerTimeout  = 20 * time.Second // for the answer to a request
 	keepTimeout    = time.Minute      // between two requests on one connection
 	headerBytes    = 16 << 10
-	spareRaw       = 100 // connections of one address beyond Rates.Open, so that a client can be told that there are too many
+	spareRaw       = 100 // connections of one address beyond Rates.Open, so that the front can tell a client that there are too many
 )
 
-// Server is an HTTP server for the Handler, with time limits for everything whose route sets no other ones. Give it a Listener.
+// Server returns an HTTP server for the Handler. Its time limits hold where a route sets no others. Serve a Listener with it.
 func (f *Front) Server() *http.Server {
 	return &http.Server{
 		Handler: f.Handler(), ErrorLog: f.serverLog(),
@@ -30,13 +30,13 @@ func (f *Front) Server() *http.Server {
 	}
 }
 
-// serverLog logs what net/http says about connections at debug level, as an operator can do nothing about it.
+// serverLog returns a logger for what net/http says about connections. It logs at debug level, as an operator can do nothing about it.
 func (f *Front) serverLog() *log.Logger {
 	return slog.NewLogLogger(f.logger.Handler(), slog.LevelDebug)
 }
 
-// Listener accepts connections from l, and closes at once those from an address that has as many as it may, of any kind. Trusted proxies
-// and the operator's own machine are not limited.
+// Listener returns a listener that accepts connections from l. It closes a connection at once if the client's address has as many
+// connections of any kind as it may have. It does not limit trusted proxies and the operator's own machine.
 func (f *Front) Listener(l net.Listener) net.Listener { return &guard{Listener: l, front: f} }
 
 type guard struct {
@@ -64,13 +64,13 @@ func (g *guard) Accept() (net.Conn, error) {
 	}
 }
 
-// guardedConn counts for its address until it is closed.
+// guardedConn is a connection that counts for its address until it is closed.
 type guardedConn struct {
 	net.Conn
 	left func()
 }
 
-// SyscallConn gives the raw connection, by which package relay sees that a client has hung up. It fails where the transport has none.
+// SyscallConn returns the raw connection, by which package relay sees that a client has hung up. It fails where the transport has none.
 func (c *guardedConn) SyscallConn() (syscall.RawConn, error) {
 	if under, ok := c.Conn.(syscall.Conn); ok {
 		return under.SyscallConn()
@@ -78,7 +78,7 @@ func (c *guardedConn) SyscallConn() (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// Close closes the connection; it may be called more than once.
+// Close closes the connection. Callers may call it more than once.
 func (c *guardedConn) Close() error {
 	defer c.left()
 	return c.Conn.Close()

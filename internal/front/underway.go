@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// underWay counts the requests that are served, so that somebody can wait for the last.
+// underWay counts the requests that are being served, so that Drain can wait for the last.
 type underWay struct {
 	mu   sync.Mutex
 	n    int
-	none chan struct{} // closed when there are none; nil while nobody waits
+	none chan struct{} // closed when no request is left; nil while nobody waits
 }
 
 func (u *underWay) enter() (leave func()) {
@@ -26,8 +26,8 @@ func (u *underWay) enter() (leave func()) {
 	}
 }
 
-// Drain waits until no request is served, but by routes that keep connections, or gives the cause of ctx. The caller closes the
-// connections of the server first, which ends the contexts of their requests.
+// Drain waits until no request is being served any more, but for those of routes that keep connections. It fails with the cause of ctx. The
+// caller first closes the connections of the server, which ends the contexts of their requests.
 func (f *Front) Drain(ctx context.Context) error {
 	select {
 	case <-f.underWay.over():

@@ -8,7 +8,7 @@ import (
 
 // The buckets of an address.
 const (
-	connecting  = iota // new connections that are taken over
+	connecting  = iota // new WebSocket connections
 	publishing         // events
 	requesting         // other messages, and work
 	receiving          // bytes
@@ -17,12 +17,12 @@ const (
 	bucketKinds
 )
 
-// usage is what one address, or one network of IPv6, has used up of its rates and has of the pools. It is guarded by visitors.mu.
+// usage is what one address, or one network of IPv6, has used up of its rates, and what it has of the pools. visitors.mu guards it.
 type usage struct {
 	buckets  [bucketKinds]bucket.Bucket
 	raw      int                // connections of any kind
-	visits   int                // requests that are served
-	holdings map[*Pool]*holding // of the pools of which something is held
+	visits   int                // requests that are being served
+	holdings map[*Pool]*holding // for each pool of which the address or network has something
 	members  int                // addresses in a network
 	turns    chan struct{}      // a token for each client whose turn it is; see TakeTurn
 }
@@ -31,7 +31,7 @@ func newUsage() *usage {
 	return &usage{holdings: map[*Pool]*holding{}, turns: make(chan struct{}, networkFactor)}
 }
 
-// untouched reports whether it is like a new one. The caller holds mu.
+// untouched reports whether s is like a new usage. The caller holds mu.
 func (s *usage) untouched(now time.Time) bool {
 	for kind := range s.buckets {
 		if !s.buckets[kind].Full(now) {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// StepsPerRequest is how many steps of work, as a store.Meter counts them, cost as much as one request. They take about 5 ms.
+// StepsPerRequest is how many steps of work, as a store.Meter counts them, count as one request. So many steps take about 5 ms.
 const StepsPerRequest = 5000
 
-// Visitor is the clients of one address, and what the address may still have. A nil Visitor has no limits. Any goroutine may call the
-// methods; only TakeTurn blocks.
+// Visitor stands for the clients of one address, and knows what the address may still have. A nil Visitor has no limits. Any goroutine may
+// call the methods; only TakeTurn blocks.
 type Visitor struct {
 	all     *visitors
 	own     *usage
-	network *usage        // what own is part of; nil for IPv4
+	network *usage        // the usage of the address's network; nil for IPv4
 	turn    chan struct{} // capacity 1: held by the one client that has work for which others wait
 }
 
@@ -21,7 +21,7 @@ func newVisitor(all *visitors, network *usage) *Visitor {
 	return &Visitor{all: all, own: newUsage(), network: network, turn: make(chan struct{}, 1)}
 }
 
-// top gives the usage of the network that the address belongs to, or for IPv4 its own.
+// top returns the usage of the network to which the address belongs, or for IPv4 the address's own.
 func (one *Visitor) top() *usage {
 	if one.network != nil {
 		return one.network
@@ -29,36 +29,36 @@ func (one *Visitor) top() *usage {
 	return one.own
 }
 
-// Admit counts a request and gives 0, or gives how long the request has to wait.
+// Admit counts a request and returns 0, or returns how long the request has to wait.
 func (one *Visitor) Admit() time.Duration { return one.take(requesting) }
 
-// MayPublish counts an event, or gives false as there are too many.
+// MayPublish counts an event, or returns false as there are too many.
 func (one *Visitor) MayPublish() bool { return one.take(publishing) == 0 }
 
-// MayControl counts a ping or pong, or gives false as there are too many.
+// MayControl counts a ping or pong, or returns false as there are too many.
 func (one *Visitor) MayControl() bool { return one.take(controlling) == 0 }
 
 // Charge counts the steps of work that a request has made.
 func (one *Visitor) Charge(steps int) { one.pay(requesting, float64(steps)/StepsPerRequest) }
 
-// Debt is how long the address has to wait for what it has used up already.
+// Debt returns how long the address has to wait because of what it has used up already.
 func (one *Visitor) Debt() time.Duration { return one.due(requesting) }
 
 // ChargeDecision counts the steps of work that the decision of an event has made.
 func (one *Visitor) ChargeDecision(steps int) { one.pay(deciding, float64(steps)/StepsPerRequest) }
 
-// DecisionDebt is how long the address has to wait until another of its events may be decided.
+// DecisionDebt returns how long the address has to wait until another of its events may be decided.
 func (one *Visitor) DecisionDebt() time.Duration { return one.due(deciding) }
 
 // Received counts bytes that have come.
 func (one *Visitor) Received(n int) { one.pay(receiving, float64(n)) }
 
-// MayReceive is how long the address has to wait until more of its bytes may be read.
+// MayReceive returns how long to wait until more bytes of the address may be read.
 func (one *Visitor) MayReceive() time.Duration { return one.due(receiving) }
 
-// TakeTurn waits until no other client of the address has its turn, which is for work that clients of all addresses queue for. So each
-// address stands in that queue once, and an IPv6 network networkFactor times. The caller calls end after the work. The error is the
-// cause of ctx.
+// TakeTurn waits until no other client of the address has its turn. A turn is for work for which clients of all addresses queue: with turns,
+// each address stands in that queue once, and an IPv6 network networkFactor times. The caller calls end after the work. TakeTurn fails with
+// the cause of ctx.
 func (one *Visitor) TakeTurn(ctx context.Context) (end func(), err error) {
 	if one == nil {
 		return func() {}, nil
@@ -78,7 +78,7 @@ func (one *Visitor) TakeTurn(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// take counts one of a kind and gives 0, or gives how long the address has to wait for it.
+// take counts one of a kind and returns 0, or returns how long the address has to wait.
 func (one *Visitor) take(kind int) time.Duration {
 	if one == nil {
 		return 0
@@ -92,7 +92,7 @@ func (one *Visitor) take(kind int) time.Duration {
 	return wait
 }
 
-// pay charges the address with tokens, be there enough or not.
+// pay charges the address with tokens, whether there are enough or not.
 func (one *Visitor) pay(kind int, tokens float64) {
 	if one == nil {
 		return
@@ -102,7 +102,7 @@ func (one *Visitor) pay(kind int, tokens float64) {
 	one.spend(kind, tokens)
 }
 
-// due is how long the address has to wait until it may have one more of a kind.
+// due returns how long the address has to wait until it may have one more of a kind.
 func (one *Visitor) due(kind int) time.Duration {
 	if one == nil {
 		return 0
@@ -112,7 +112,7 @@ func (one *Visitor) due(kind int) time.Duration {
 	return one.wait(kind)
 }
 
-// wait is due for a caller that holds mu.
+// wait does the work of due. The caller holds mu.
 func (one *Visitor) wait(kind int) time.Duration {
 	now, rates := one.all.now(), one.all.rates
 	wait := one.own.buckets[kind].Wait(now, rates.of(kind, 1))
@@ -122,7 +122,7 @@ func (one *Visitor) wait(kind int) time.Duration {
 	return wait
 }
 
-// spend is pay for a caller that holds mu.
+// spend does the work of pay. The caller holds mu.
 func (one *Visitor) spend(kind int, tokens float64) {
 	now, rates := one.all.now(), one.all.rates
 	one.own.buckets[kind].Charge(now, rates.of(kind, 1), tokens)
@@ -131,7 +131,7 @@ func (one *Visitor) spend(kind int, tokens float64) {
 	}
 }
 
-// countRaw counts connections of any kind, or their ends where n is negative. The caller holds mu.
+// countRaw counts n connections of any kind, or their ends where n is negative. The caller holds mu.
 func (one *Visitor) countRaw(n int) {
 	one.own.raw += n
 	if one.network != nil {

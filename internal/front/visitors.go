@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxVisitors   = 100_000 // addresses that are told apart; those beyond share one allowance
-	networkFactor = 4       // an IPv6 /48 has the rates of so many addresses
+	maxVisitors   = 100_000 // addresses that are told apart; all others share one allowance
+	networkFactor = 4       // an IPv6 /48 has the rates of so many addresses together
 )
 
 // Why a connection is refused.
@@ -19,18 +19,18 @@ var (
 	ErrFull        = errors.New("rate-limited: this relay has as many connections as it bears")
 )
 
-// visitors keep what each address has used up of its rates, for as long as it takes to refill, and what it holds. The IPv6 addresses of a
-// /48 have bounds together, as one customer has many of them. Loopback, and a transport without addresses, count as the operator's own,
-// unless there are proxies, as clients may come by these.
+// visitors remembers what each address has used up of its rates, for as long as that takes to refill, and what it holds. The IPv6 addresses
+// of a /48 have bounds together, as one customer has many of them. Loopback, and a transport without addresses, count as the operator's own;
+// but not if there are proxies, as clients may come through them.
 type visitors struct {
-	rates   Rates // without zeros
+	rates   Rates // with the defaults filled in
 	now     func() time.Time
 	proxied bool
 
 	mu       sync.Mutex
 	byAddr   map[netip.Addr]*Visitor
 	networks map[netip.Addr]*usage // of IPv6, by the first address of the /48
-	rest     *Visitor              // all addresses for which byAddr has no room
+	rest     *Visitor              // stands for all addresses for which byAddr has no room
 	swept    time.Time             // when sweep last looked
 	pools    []*Pool
 	open     *Pool // connections that somebody has taken over
@@ -43,7 +43,7 @@ func newVisitors(rates Rates, now func() time.Time, proxied bool) *visitors {
 	return v
 }
 
-// visit gives the visitor of an address, nil for one without limits, and keeps it until leave.
+// visit returns the visitor of an address, nil for one without limits. The visitor stays until leave.
 func (v *visitors) visit(addr netip.Addr) *Visitor {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -65,8 +65,8 @@ func (v *visitors) leave(one *Visitor) {
 	one.own.visits--
 }
 
-// Arrive counts a connection that is taken over from HTTP, or refuses it with ErrTooManyNew, ErrTooManyOpen or ErrFull. The caller calls
-// Depart when a counted connection ends.
+// Arrive counts a connection that a route takes over from HTTP, or refuses it with ErrTooManyNew, ErrTooManyOpen or ErrFull. The caller
+// calls Depart when a counted connection ends.
 func (f *Front) Arrive(one *Visitor) error { return f.visitors.arrive(one) }
 
 // Depart counts the end of a connection that Arrive has counted.
@@ -97,7 +97,7 @@ func (v *visitors) depart(one *Visitor) {
 	v.open.hold(one, -1)
 }
 
-// connect counts a connection of any kind, unless its address has too many.
+// connect counts a connection of any kind, unless the address has too many. It returns the visitor, and whether it counted the connection.
 func (v *visitors) connect(addr netip.Addr) (*Visitor, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -126,7 +126,7 @@ func (v *visitors) exempt(addr netip.Addr) bool {
 	return (addr.IsLoopback() || !addr.IsValid()) && !v.proxied
 }
 
-// find gives the visitor of an address, and makes one unless there are maxVisitors. The caller holds mu.
+// find returns the visitor of an address. It makes one, or returns rest where there are maxVisitors. The caller holds mu.
 func (v *visitors) find(addr netip.Addr) *Visitor {
 	addr = Address(addr)
 	if one := v.byAddr[addr]; one != nil {
@@ -143,7 +143,7 @@ func (v *visitors) find(addr netip.Addr) *Visitor {
 	return one
 }
 
-// networkOf gives the usage of an address's network, with one more member; nil for IPv4. The caller holds mu, and keeps the address.
+// networkOf returns the usage of an address's network, with one more member; nil for IPv4. The caller holds mu, and keeps the address.
 func (v *visitors) networkOf(addr netip.Addr) *usage {
 	if !addr.Is6() {
 		return nil
@@ -157,7 +157,7 @@ func (v *visitors) networkOf(addr netip.Addr) *usage {
 	return n
 }
 
-// sweep drops the addresses and networks that are as if they had never come. It looks at most once a second. The caller holds mu.
+// sweep drops addresses and networks that are like new ones. It looks at most once a second. The caller holds mu.
 func (v *visitors) sweep() {
 	now := v.now()
 	if now.Sub(v.swept) < time.Second {

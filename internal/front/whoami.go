@@ -5,10 +5,11 @@ import (
 	"net/http"
 )
 
-// AddressPath is where a client learns which address it is taken for, so that operators see whether their proxy passes addresses on.
+// AddressPath is the path at which a client learns for which address the front takes it. So operators see whether their proxy passes
+// addresses on.
 const AddressPath = "/.well-known/graspd/address"
 
-// AddressRoute answers, below a base path, with the address whose limits hold for the client.
+// AddressRoute returns the route that answers, below a base path, with the address whose limits hold for the client.
 func AddressRoute(base string) Route {
 	return Route{
 		Name: "address", Door: Open,
