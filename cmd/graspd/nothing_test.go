@@ -29,7 +29,7 @@ func TestARelayThatCarriesNothingSaysSo(t *testing.T) {
 	}
 	code, out, errs := call(t, "", nil, "status", "--admin", base)
 	for _, want := range []string{"│ No repository is kept here yet: 3 announcements came from 1 relay since the start, and none of them lists this relay (wss://git.example.com).",
-		"│ They list other.example.net (3), relay.example.org (3).", "publish an announcement (kind 30617) with wss://git.example.com in its relays tag", "graspd import FILE"} {
+		"│ They list other.example.net (3), relay.example.org (3).", "publish an announcement (kind 30617) with wss://git.example.com in its relays tag", "graspd import --domain git.example.com --data " + dir + " --git=false FILE"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("status has no %q:\n%s", want, out)
 		}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/gitproc"
@@ -48,7 +49,10 @@ func (n *Node) Nothing() *status.Nothing {
 		return nil
 	}
 	told := n.Door.Unlisted()
-	told.Relay = string(n.cfg.Service.RelayURL())
+	told.Relay, told.Data = string(n.cfg.Service.RelayURL()), n.cfg.Dir
+	if dir, err := filepath.Abs(n.cfg.Dir); err == nil {
+		told.Data = dir
+	}
 	if n.cfg.Git != nil {
 		told.Web = n.cfg.Service.WebURL()
 	}

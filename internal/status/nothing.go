@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -9,6 +10,7 @@ import (
 type Nothing struct {
 	Relay         string     `json:"relay"`         // this relay's URL, as announcements list it
 	Web           string     `json:"web"`           // this relay's URL for HTTP, without a slash at the end; "" where it hosts no repositories
+	Data          string     `json:"data"`          // directory of the data, absolute where that is known
 	Announcements uint64     `json:"announcements"` // that do not list this relay
 	From          int        `json:"from"`          // relays that brought them
 	Names         []NameSeen `json:"names"`         // services that these announcements list, the most frequent first
@@ -52,12 +54,26 @@ func (n Nothing) Remedies() []string {
 	if n.Web != "" {
 		publish += " and " + n.Web + "/<npub>/<identifier>.git in its clone tag"
 	}
-	out := []string{publish, "or bring events of repositories that list this relay: stop graspd, and graspd import FILE",
+	out := []string{publish, "or bring events of repositories that list this relay: stop graspd, and " + n.importing(),
 		"or carry repositories that do not list this relay, too: start graspd with --archive and npubs, identifiers, URLs of relays to mirror (wss://…), or all"}
 	if len(n.Names) > 0 {
 		out = append(out, "or, where one of these names is this relay's, start graspd with that as --domain")
 	}
 	return out
+}
+
+// importing returns the command that imports a file as this relay would.
+func (n Nothing) importing() string {
+	_, domain, _ := strings.Cut(n.Relay, "://")
+	data := n.Data
+	if strings.ContainsAny(data, " \t\"'$&;()<>|*?") {
+		data = strconv.Quote(data)
+	}
+	hosts := ""
+	if n.Web == "" {
+		hosts = " --git=false"
+	}
+	return fmt.Sprintf("graspd import --domain %s --data %s%s FILE", domain, data, hosts)
 }
 
 // Lines returns all of Nothing as lines for a terminal.

@@ -8,7 +8,7 @@ import (
 )
 
 func TestNothingCarried(t *testing.T) {
-	n := status.Nothing{Relay: "wss://git.example.org", Web: "https://git.example.org"}
+	n := status.Nothing{Relay: "wss://git.example.org", Web: "https://git.example.org", Data: "/var/lib/graspd"}
 	if n.Amiss() || n.Listed() != "" {
 		t.Errorf("%+v", n)
 	}
@@ -22,14 +22,14 @@ func TestNothingCarried(t *testing.T) {
 			"No repository is kept here yet: no announcement has come since the start.",
 			"To change that:",
 			"  publish an announcement (kind 30617) with wss://git.example.org in its relays tag and https://git.example.org/<npub>/<identifier>.git in its clone tag",
-			"  or bring events of repositories that list this relay: stop graspd, and graspd import FILE",
+			"  or bring events of repositories that list this relay: stop graspd, and graspd import --domain git.example.org --data /var/lib/graspd FILE",
 			"  or carry repositories that do not list this relay, too: start graspd with --archive and npubs, identifiers, URLs of relays to mirror (wss://…), or all"}},
 		{1, 1, []status.NameSeen{{Name: "a.example", Announcements: 1}}, []string{
 			"No repository is kept here yet: 1 announcement came from 1 relay since the start, and it does not list this relay (wss://git.example.org) in both its relays and its clone tag.",
 			"They list a.example (1).",
 			"To change that:",
 			"  publish an announcement (kind 30617) with wss://git.example.org in its relays tag and https://git.example.org/<npub>/<identifier>.git in its clone tag",
-			"  or bring events of repositories that list this relay: stop graspd, and graspd import FILE",
+			"  or bring events of repositories that list this relay: stop graspd, and graspd import --domain git.example.org --data /var/lib/graspd FILE",
 			"  or carry repositories that do not list this relay, too: start graspd with --archive and npubs, identifiers, URLs of relays to mirror (wss://…), or all",
 			"  or, where one of these names is this relay's, start graspd with that as --domain"}},
 	} {
@@ -52,7 +52,8 @@ func TestNothingCarried(t *testing.T) {
 	if got := n.Seen(); got != "12 announcements came since the start, and none of them lists this relay (wss://git.example.org)" {
 		t.Error(got)
 	}
-	if strings.Contains(strings.Join(n.Remedies(), "\n"), "clone") {
+	n.Data = "/srv/my data"
+	if all := strings.Join(n.Remedies(), "\n"); strings.Contains(all, "clone") || !strings.Contains(all, `graspd import --domain git.example.org --data "/srv/my data" --git=false FILE`) {
 		t.Errorf("%q", n.Remedies())
 	}
 }
