@@ -142,7 +142,7 @@ func (c *Config) repair(ctx context.Context, std stdio, o mend.CheckOptions, p *
 	}
 	fmt.Fprintf(std.out, "%s was built anew from %d events and is sound", so.Dir, r.Events)
 	if r.LeftOut > 0 {
-		fmt.Fprintf(std.out, "; %d entries were left out, being deleted, replaced or there twice", r.LeftOut)
+		fmt.Fprintf(std.out, "; it leaves out %d entries that were deleted or replaced, or were there twice", r.LeftOut)
 	}
 	fmt.Fprintf(std.out, "\nthe old one is kept in %s until you remove it\n", r.Old)
 	lost, err := git.repair(ctx, c, std)

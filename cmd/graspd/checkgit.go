@@ -62,7 +62,7 @@ func (g gitCheck) repair(ctx context.Context, c *Config, std stdio) (lost []stri
 			return err
 		}
 		if r.Rows > 0 {
-			fmt.Fprintf(std.out, "the refs of %d repositories were made anew from what is stored\n", r.Rows)
+			fmt.Fprintf(std.out, "the refs of %d repositories were made anew from the stored events\n", r.Rows)
 		}
 		if r.Files > 0 {
 			fmt.Fprintf(std.out, "the files of %d repositories were made anew\n", r.Files)

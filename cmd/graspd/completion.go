@@ -140,7 +140,7 @@ func completeFish(w io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "complete -c graspd -n %s -f -a %s -d %s\n", inFish(none), c.name, inFish(c.about))
 	}
-	fmt.Fprintf(w, "complete -c graspd -n %s -f -a help -d %s\n", inFish(none), inFish("tell of the commands that are named"))
+	fmt.Fprintf(w, "complete -c graspd -n %s -f -a help -d %s\n", inFish(none), inFish("show the help of a command"))
 	fmt.Fprintf(w, "complete -c graspd -n '__fish_seen_subcommand_from help' -f -a %s\n", inFish(strings.Join(commandNames(), " ")))
 	fmt.Fprintf(w, "complete -c graspd -n '__fish_seen_subcommand_from completion' -f -a %s\n", inFish(strings.Join(shells(), " ")))
 	for _, c := range commands() {

@@ -94,9 +94,9 @@ func (d deletion) one(ctx context.Context, out io.Writer, subject url.Values) er
 
 func hasGone(c moderate.Case) string {
 	if c.State == moderate.Clearing {
-		return fmt.Sprintf("%d events are gone so far, the rest is going; nothing of it is taken any more", c.Total())
+		return fmt.Sprintf("%d events are gone so far, and the rest will follow; graspd accepts nothing of it any more", c.Total())
 	}
-	return fmt.Sprintf("%d events are gone, and nothing of it is taken any more", c.Total())
+	return fmt.Sprintf("%d events are gone, and graspd accepts nothing of it any more", c.Total())
 }
 
 // whoAsks names who gives a command, for the journal.
@@ -126,7 +126,7 @@ func printPreview(out io.Writer, p moderate.Preview) error {
 	}
 	fmt.Fprintf(&b, "  repositories that would go: %d (%s of git data)\n", len(p.Repositories), status.Bytes(p.GitBytes))
 	if p.Case != 0 {
-		fmt.Fprintf(&b, "  it is barred already, by case %d\n", p.Case)
+		fmt.Fprintf(&b, "  it was taken away already, by case %d\n", p.Case)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
@@ -182,21 +182,21 @@ func restoreCommand(ctx context.Context, args []string, std stdio, env environme
 	if err := o.at.post(ctx, "/restore", form, &c); err != nil {
 		return err
 	}
-	said := "all that was kept of it is back"
+	said := "all that graspd had kept of it is back"
 	switch c.State {
 	case moderate.Returning:
 		said = fmt.Sprintf("%d events are still to be put back", c.Total())
 	case moderate.Left:
-		said = fmt.Sprintf("%d events could not be put back, as the rules of now do not take them: restore what they belong to first, then this case again", c.Total())
+		said = fmt.Sprintf("%d events could not be put back, as the rules do not accept them now: restore what they belong to first, then this case again", c.Total())
 	}
-	_, err = fmt.Fprintf(std.out, "case %d: %s\nit is taken again; %s\n", o.which, words.Printable(c.Subject.String()), said)
+	_, err = fmt.Fprintf(std.out, "case %d: %s\ngraspd accepts it again; %s\n", o.which, words.Printable(c.Subject.String()), said)
 	return err
 }
 
 // printCases prints cases in lines of at most width characters; 0 is any number.
 func printCases(out io.Writer, list []moderate.Case, width int) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(out, "nothing is barred, and nothing is kept aside")
+		_, err := fmt.Fprintln(out, "nothing is taken away: there is nothing to restore")
 		return err
 	}
 	rows := [][]string{{"CASE", "STATE", "EVENTS", "KEPT UNTIL", "WHAT", "BY", "REASON"}}

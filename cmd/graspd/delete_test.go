@@ -108,7 +108,7 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 		h.base = h.us.out.await(t, `at (http://\S+)/status.json\n`)
 		gone()
 		graspd("repository "+address, "restore")
-		graspd("all that was kept of it is back", "restore", "--case", "1", "--reason", "a mistake")
+		graspd("all that graspd had kept of it is back", "restore", "--case", "1", "--reason", "a mistake")
 		if n := dial(t, h.us.url).count(nostr.Filter{}); n != 3 {
 			t.Errorf("%d events are back", n)
 		}
@@ -120,7 +120,7 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 		if !strings.Contains(out, "a mistake") || strings.Index(out, "restored") > strings.Index(out, "deleted") {
 			t.Errorf("journal:\n%s", out)
 		}
-		graspd("nothing is barred", "restore")
+		graspd("nothing to restore", "restore")
 		if code := h.us.stop(); code != exitOK {
 			t.Fatalf("exit code %d", code)
 		}

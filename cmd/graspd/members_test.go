@@ -55,7 +55,7 @@ func TestAPrivateService(t *testing.T) {
 	owner, other, stranger := testkit.Key(1), testkit.Key(2), testkit.Key(3)
 	list := file(t, nip19.Npub(owner.PubKey())+" # who owns it\n"+other.PubKey().String()+"\n")
 	us := serve(t, "--git", "--data", t.TempDir(), "--sync=false", "--admin-listen", "127.0.0.1:0", "--private", "--members", "@"+list)
-	us.out.await(t, `(it is private)`)
+	us.out.await(t, `(this service is private)`)
 	base := us.out.await(t, `at (http://\S+)/status.json\n`)
 	url, dir, now := cloneURL(t, us.url, owner.PubKey(), "tool"), t.TempDir(), time.Now().Unix()
 	as := func(key nostr.SecretKey, args ...string) []string {

@@ -78,7 +78,7 @@ func TestAReportAsItsPeopleSeeIt(t *testing.T) {
 		{[]string{"--dismiss", author}, exitFail, "no report about it is open"},
 		{[]string{"--dismiss", "nonsense"}, exitUsage, "want an author"},
 		{[]string{"--dismiss", author, "--remove", event}, exitUsage, "not both"},
-		{[]string{"--remove", event}, exitOK, "nothing of it is taken any more"},
+		{[]string{"--remove", event}, exitOK, "graspd accepts nothing of it any more"},
 		{nil, exitOK, "no reports are open"},
 		{[]string{"--json"}, exitOK, `{"open":0,"subjects":0,"reported":[]}`},
 	} {

@@ -112,14 +112,14 @@ func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
 		fmt.Fprintf(w, "for programs: status at http://%s/status.json\n", l.Admin.Addr())
 	}
 	if n.Remote() {
-		fmt.Fprintf(w, "for whoever signs in by an extension: open %s%s\n", n.Service().WebURL(), signin.Path)
+		fmt.Fprintf(w, "for the operator elsewhere, who signs in: open %s%s\n", n.Service().WebURL(), signin.Path)
 	}
 	fmt.Fprintf(w, "to have a repository kept here, add this to the relays tag of its announcement: %s\n", n.Service().RelayURL())
 	if c.HostsGit {
 		fmt.Fprintf(w, "and this to its clone tag: %s/<npub>/<identifier>.git\n", n.Service().WebURL())
 	}
 	if c.Private {
-		fmt.Fprintln(w, "it is private: --members alone read and publish, and sign what they ask for")
+		fmt.Fprintln(w, "this service is private: only --members read and publish, and sign what they ask for")
 	}
 	if n.Nothing() != nil {
 		fmt.Fprintln(w, "no repository is kept here yet; graspd status says what other relays announce instead")

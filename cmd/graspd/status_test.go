@@ -33,8 +33,7 @@ func TestStatusExitCodes(t *testing.T) {
 	well := adminOf(t, statusDocument, `{"problems":[]}`)
 	ill := adminOf(t, statusDocument, `{"problems":["bootstrap relay wss://a.example.net is dead","nothing is stored"]}`)
 	broken := adminOf(t, "<html>", `{"problems":[]}`)
-	other := httptest.NewServer(http.NotFoundHandler())
-	other.Close()
+	const nobody = "http://127.0.0.1:1" // a port that was free a moment ago may be another test's by now
 	empty := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(empty.Close)
 	for _, c := range []struct {
@@ -49,7 +48,7 @@ func TestStatusExitCodes(t *testing.T) {
 		{"json and problems", statusDocument, "graspd: nothing is stored\n", exitFail, []string{"--admin", ill, "--json"}},
 		{"no JSON", "", broken + "/status.json", exitFail, []string{"--admin", broken}},
 		{"another server", "", "HTTP status 404; is this the private listener", exitFail, []string{"--admin", empty.URL}},
-		{"nobody there", "", "no answer from a running graspd (--admin says", exitFail, []string{"--admin", other.URL}},
+		{"nobody there", "", "no answer from a running graspd (--admin says", exitFail, []string{"--admin", nobody}},
 		{"no URL", "", `--admin: "ftp://x" is not allowed: want a URL such as http://127.0.0.1:7335`, exitUsage, []string{"--admin", "ftp://x"}},
 		{"arguments", "", `status takes no argument "now"`, exitUsage, []string{"now"}},
 		{"healthy", "this is how it is\n", "", exitOK, []string{"--admin", well, "--health"}},

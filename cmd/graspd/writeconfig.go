@@ -64,7 +64,7 @@ func (c *Config) changes(ctx context.Context) (map[string]changed.Change, string
 // version. A setting that was changed over the public address stands there with the changed value.
 func writeConfig(w io.Writer, rows []setting, inForce map[string][]string, changes map[string]changed.Change, note string) {
 	fmt.Fprint(w, "# Settings of graspd. Use it as graspd serve --config FILE, or with the variable GRASPD_CONFIG.\n"+
-		"# Flags and variables go before what stands here. What is commented out is the default.\n")
+		"# Flags and variables win over this file. A line with a setting behind # is the default.\n")
 	if note != "" {
 		fmt.Fprintf(w, "# %s\n", note)
 	}
