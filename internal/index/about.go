@@ -10,7 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// About is store.View.About on this state.
+// About does what store.View.About says, on this state.
 func (r Reader) About(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair) iter.Seq2[Row, error] {
 	return sequence("query what is about something", func(yield func(Row, error) bool) error {
 		return r.begun().eachAbout(ctx, ids, addresses, after, yield)
@@ -51,7 +51,7 @@ func (r Reader) eachAbout(ctx context.Context, ids []nostr.ID, addresses []strin
 	return err
 }
 
-// standingAt are the events at these addresses, in the order of results.
+// standingAt returns the events at the addresses, in the order of results.
 func standingAt(r Reader, q *query, addresses []string) ([]found, error) {
 	var all []found
 	for _, a := range addresses {
@@ -75,7 +75,7 @@ func standingAt(r Reader, q *query, addresses []string) ([]found, error) {
 	return slices.CompactFunc(all, func(a, b found) bool { return a.order == b.order }), nil
 }
 
-// namingAny are the index ranges of events that name one of these.
+// namingAny returns the index ranges of events that name one of the ids or addresses.
 func namingAny(ids []nostr.ID, addresses []string) (all []keyRange) {
 	for _, id := range ids {
 		h := layout.HashOf(id.String())

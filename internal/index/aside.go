@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/layout"
 )
 
-// Aside is store.View.Aside on this state.
+// Aside does what store.View.Aside says, on this state.
 func (r Reader) Aside(of uint64, after layout.Seq, max int) (list []layout.Entry, err error) {
 	it, err := r.From.NewIter(&pebble.IterOptions{LowerBound: layout.AsideKey(of, after+1), UpperBound: layout.AsideKey(of+1, 0)})
 	if err != nil {

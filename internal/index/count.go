@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Count is store.View.Count on this state.
+// Count does what store.View.Count says, on this state.
 func (r Reader) Count(ctx context.Context, filters []nostr.Filter) (int, error) {
 	var answers []*answer
 	defer func() {
@@ -39,7 +39,7 @@ func (r Reader) Count(ctx context.Context, filters []nostr.Filter) (int, error) 
 	}
 }
 
-// answer is a filter's answer, which is read one pair at a time.
+// answer is the answer of a filter, read one pair at a time.
 type answer struct {
 	next func() (Pair, error, bool)
 	stop func()
@@ -56,7 +56,7 @@ func (a *answer) advance() error {
 	return nil
 }
 
-// step takes the event that comes next from all answers that have it.
+// step takes the event that comes next out of all answers that have it.
 func step(answers []*answer) error {
 	first := slices.MinFunc(answers, func(a, b *answer) int { return a.at.Compare(b.at) }).at
 	for _, a := range answers {

@@ -9,12 +9,12 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// DeletedUntil is the time up to which the versions of an address are deleted, by a mark that is not over.
+// DeletedUntil returns the time up to which the versions of an address are deleted, by a mark that is not over.
 func (r Reader) DeletedUntil(address layout.Hash) (int64, bool, error) {
 	return r.deletion(layout.HashKey(layout.TableDeletedAddress, address))
 }
 
-// deletedID is the time of the author's newest deletion that names the id.
+// deletedID returns the time of the author's newest deletion that names the id.
 func (r Reader) deletedID(id nostr.ID, author nostr.PubKey) (int64, bool, error) {
 	return r.deletion(layout.DeletedIDKey(id, author))
 }
@@ -24,7 +24,7 @@ func (r Reader) deletion(key []byte) (int64, bool, error) {
 	return m.Time, ok && !m.Over(r.Now), err
 }
 
-// MarkCount is how many marks an author's deletions have left.
+// MarkCount returns how many marks an author's deletions have left.
 func (r Reader) MarkCount(author nostr.PubKey) (layout.MarkCount, error) {
 	v, ok, err := Get(r.From, layout.MarkCountKey(author))
 	if err != nil || !ok {
@@ -33,7 +33,7 @@ func (r Reader) MarkCount(author nostr.PubKey) (layout.MarkCount, error) {
 	return layout.ParseMarkCount(v)
 }
 
-// MarkAt is a mark as it stands, also one that is over and still there.
+// MarkAt returns the mark under a key, also one that is over and still there.
 func (r Reader) MarkAt(key []byte) (m layout.DeletionMark, ok bool, err error) {
 	v, ok, err := r.read(key)
 	if err != nil || !ok {
@@ -43,7 +43,7 @@ func (r Reader) MarkAt(key []byte) (m layout.DeletionMark, ok bool, err error) {
 	return m, err == nil, err
 }
 
-// CountUnfinished counts the deletions of which not all is done, when a store is opened.
+// CountUnfinished counts the deletions that are not done yet, for a store that opens.
 func CountUnfinished(r pebble.Reader) (n int, err error) {
 	err = EachKey(r, layout.TableUnfinished, func(_, _ []byte) error { n++; return nil })
 	return n, err
@@ -72,7 +72,7 @@ func (r Reader) isBeingDeleted(e *nostr.Event) (_ bool, err error) {
 	return false, it.Error()
 }
 
-// namedBy asks the index rows of the deletion.
+// namedBy reports whether an unfinished deletion names the event. It asks the index rows of the deletion.
 func namedBy(r Reader, u layout.Unfinished, e *nostr.Event) (bool, error) {
 	named, err := hasTag(r, u, 'e', e.ID.String())
 	address := e.Address()
@@ -82,7 +82,7 @@ func namedBy(r Reader, u layout.Unfinished, e *nostr.Event) (bool, error) {
 	if named, err = hasTag(r, u, 'a', address); named || err != nil || !e.Kind.IsReplaceable() {
 		return named, err
 	}
-	return hasTag(r, u, 'a', strings.TrimSuffix(address, ":")) // as some clients write it
+	return hasTag(r, u, 'a', strings.TrimSuffix(address, ":")) // some clients write addresses without the last colon
 }
 
 func hasTag(r Reader, u layout.Unfinished, name byte, value string) (bool, error) {

@@ -11,12 +11,12 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// runIDs answers a filter that names ids: each is looked up.
+// runIDs answers a filter that names ids, by looking each up.
 func (r Reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) (err error) {
 	q.checkKind = q.kinds != nil
 	q.checkEvent = q.filter.Authors != nil || len(q.tags) > 0
 	all := make([]found, 0, len(q.ids))
-	ids := slices.Clone(q.ids) // sorted: each is found from where the one before was
+	ids := slices.Clone(q.ids) // sorted, so that each is near the one before
 	slices.SortFunc(ids, nostr.ID.Compare)
 	it, err := r.From.NewIter(&pebble.IterOptions{LowerBound: []byte{layout.TableID}, UpperBound: []byte{layout.TableID + 1}})
 	if err != nil {
@@ -50,7 +50,7 @@ func (r Reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(
 	return nil
 }
 
-// find looks an id up among the stored events and, where asked, the remembered ones.
+// find looks an id up among the stored events and, with withFlagged, the remembered ones.
 func (r Reader) find(it *pebble.Iterator, id nostr.ID, withFlagged bool) (found, bool, error) {
 	if it.SeekPrefixGE(layout.IDKey(layout.TableID, id)) {
 		v, err := it.ValueAndErr()

@@ -6,10 +6,10 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Rule is one reason not to store an event.
+// Rule finds out whether there is one certain reason not to store an event. It returns the outcome, policy.Accept where there is none.
 type Rule func(Reader, *nostr.Event) (policy.Outcome, error)
 
-// IsDuplicate looks for the event among those that are stored.
+// IsDuplicate looks for the event among the stored ones.
 func IsDuplicate(r Reader, e *nostr.Event) (policy.Outcome, error) {
 	_, _, ok, err := r.Lookup(e.ID)
 	if err != nil || !ok {
@@ -55,8 +55,8 @@ func IsDeleted(r Reader, e *nostr.Event) (policy.Outcome, error) {
 	return policy.Accept, err
 }
 
-// IsSuperseded looks at the newest version under the event's address. An announcement that was withdrawn may come
-// back itself, if the policy has changed its mind.
+// IsSuperseded looks at the newest version under the event's address. A withdrawn announcement itself may come back, if the policy has changed
+// its mind.
 func IsSuperseded(r Reader, e *nostr.Event) (policy.Outcome, error) {
 	address := e.Address()
 	if address == "" {
@@ -72,8 +72,8 @@ func IsSuperseded(r Reader, e *nostr.Event) (policy.Outcome, error) {
 	return policy.Accept, nil
 }
 
-// IsVanished looks for a request to vanish that is as new as the event or newer: by its author or, where it is a gift
-// wrap, by one of those it is addressed to.
+// IsVanished looks for a request to vanish that is as new as the event or newer: by the event's author or, for a gift wrap, by one of its
+// addressees.
 func IsVanished(r Reader, e *nostr.Event) (policy.Outcome, error) {
 	_, gone, err := r.VanishedFor(e)
 	if err != nil || !gone {

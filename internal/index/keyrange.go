@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// keyRange is a part of an index: the rows that begin so, of a tag those with the cases that are asked for.
+// keyRange is a part of an index: the rows whose keys begin with prefix and, of a tag, that have one of the cases.
 type keyRange struct {
 	prefix []byte
 	cases  layout.Cases
@@ -18,14 +18,14 @@ func tagSpan(name byte, h layout.Hash) keyRange {
 	return keyRange{layout.TagPrefix(name, h), c}
 }
 
-// bothCases are the rows of a tag's value in either case of a name that shares them.
+// bothCases returns the range of a tag's value, in both cases of a name that shares rows.
 func bothCases(name byte, h layout.Hash) keyRange { return keyRange{layout.TagPrefix(name, h), 0} }
 
 func (s keyRange) flagged() keyRange {
 	return keyRange{layout.Flagged(slices.Clone(s.prefix)), s.cases}
 }
 
-// naming are the index ranges of events that name an id or, where it is not "", an address.
+// naming returns the index ranges of events that name an id or, where it is not "", an address.
 func naming(id nostr.ID, address string) []keyRange {
 	h := layout.HashOf(id.String())
 	spans := []keyRange{bothCases('e', h), tagSpan('q', h)}
@@ -36,7 +36,7 @@ func naming(id nostr.ID, address string) []keyRange {
 	return spans
 }
 
-// NamingPrefixes are the prefixes of the rows of events that name an id or, where it is not "", an address.
+// NamingPrefixes returns the prefixes of the rows of events that name an id or, where it is not "", an address.
 func NamingPrefixes(id nostr.ID, address string) (all [][]byte) {
 	for _, s := range naming(id, address) {
 		all = append(all, s.prefix)

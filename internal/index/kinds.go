@@ -12,7 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// everything is all events.
+// everything returns the ranges of all events.
 func everything() []keyRange {
 	all := []keyRange{{prefix: layout.TimePrefix()}}
 	for _, k := range layout.UsualKinds {
@@ -21,9 +21,9 @@ func everything() []keyRange {
 	return all
 }
 
-// own are the ranges that hold what these authors wrote, of the kinds if there are any; with a kind that is not usual also
-// what else they wrote of such kinds. Ranges that are empty, which most would be, are left out, so that an author costs a seek for
-// each kind of theirs and one more, and has one range more than there are usual kinds at most.
+// own returns the ranges of the events of the authors: of the kinds, or of all where kinds is nil. With a kind that is not usual it has the
+// authors' events of all such kinds. It leaves out empty ranges, which most would be. So an author costs a seek for each kind of theirs and one
+// more, and has at most one range more than there are usual kinds.
 func (r Reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.Kind, withFlagged bool) (all []keyRange, err error) {
 	it, err := r.From.NewIter(nil)
 	if err != nil {
@@ -53,16 +53,16 @@ func (r Reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.K
 	return all, nil
 }
 
-// wrote finds out of which kinds there is something by an author.
+// wrote finds out of which kinds there are events by an author.
 type wrote struct {
 	Reader
 	it     *pebble.Iterator
 	author nostr.PubKey
-	kinds  []nostr.Kind // those wanted, ascending; nil is any
-	usual  []nostr.Kind // of these
+	kinds  []nostr.Kind // the wanted kinds, ascending; nil is any
+	usual  []nostr.Kind // the usual ones of the wanted kinds
 
-	found  []nostr.Kind // usual ones
-	others bool         // and such that are not
+	found  []nostr.Kind // usual kinds with events
+	others bool         // there are events of kinds that are not usual
 }
 
 // read goes from kind to kind in an index of authors and kinds.
@@ -96,7 +96,7 @@ func (w *wrote) take(k nostr.Kind) {
 	}
 }
 
-// next is the first kind from k on that there is something to be learnt about.
+// next returns the first kind from k on that read has to look for.
 func (w *wrote) next(k nostr.Kind) (nostr.Kind, bool) {
 	of := w.kinds
 	if w.others {

@@ -5,25 +5,25 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// State says whether an event is known.
+// State says whether and how the store knows an event.
 type State uint8
 
 // The states of an id.
 const (
 	Unknown    State = iota
-	Stored           // it is here, and durable
-	Remembered       // it was verified, decided against, and is remembered
-	InWaiting        // it is here, durable, and not served until its git data is here
+	Stored           // it is here and durable
+	Remembered       // it was verified and refused, and its id is remembered
+	InWaiting        // it is here and durable, but not served until its git data is here
 )
 
-// Knowledge is what the store knows of an id.
+// Knowledge is what the store knows about an id.
 type Knowledge struct {
 	State State
-	Why   policy.Outcome // has a meaning only with Remembered
+	Why   policy.Outcome // only with Remembered
 	Time  int64          // created_at; 0 with Unknown
 }
 
-// Known looks an id up. Whatever is not Unknown has been verified once.
+// Known looks an id up. Every event that is not Unknown has been verified once.
 func (r Reader) Known(id nostr.ID) (Knowledge, error) {
 	time, _, ok, err := r.Lookup(id)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// HasAuthor reports whether a served event is by this author.
+// HasAuthor reports whether there is a served event by the author.
 func (r Reader) HasAuthor(pk nostr.PubKey) (bool, error) {
 	return r.any([]keyRange{{prefix: layout.OwnPrefix(pk)}})
 }
 
-// TakesPart reports whether a served event is by this author and of a kind that makes them a participant (policy.Partakes).
+// TakesPart reports whether there is a served event by the author of a kind that makes them a participant (policy.Partakes).
 func (r Reader) TakesPart(pk nostr.PubKey) (ok bool, err error) {
 	prefix := layout.OwnPrefix(pk)
 	if r.Sketch.Lacks(prefix) {
@@ -31,7 +31,7 @@ func (r Reader) TakesPart(pk nostr.PubKey) (ok bool, err error) {
 	defer CloseAfter(it.Close, &err)
 	for valid := it.SeekGE(prefix); valid && bytes.HasPrefix(it.Key(), prefix) && len(it.Key()) >= len(prefix)+2; {
 		k := nostr.Kind(binary.BigEndian.Uint16(it.Key()[len(prefix):]))
-		if !policy.Partakes(k) { // all of that kind at once
+		if !policy.Partakes(k) { // skips all events of that kind at once
 			valid = it.SeekGE(layout.AuthorKindPrefix(pk, k+1))
 			continue
 		}
@@ -44,8 +44,8 @@ func (r Reader) TakesPart(pk nostr.PubKey) (ok bool, err error) {
 	return false, it.Error()
 }
 
-// Announcements are the newest served announcements (kind 30617) with that d, one per author, those accepted first first, at most
-// policy.MaxAnnouncements.
+// Announcements returns the newest served announcements (kind 30617) with that d, one for each author, in the order in which they were first
+// accepted, at most policy.MaxAnnouncements.
 func (r Reader) Announcements(d string) (events []*nostr.Event, err error) {
 	err = r.EachAnnouncement(d, func(seq layout.Seq) (bool, error) {
 		e, err := r.Event(seq)
@@ -63,8 +63,8 @@ func (r Reader) Announcements(d string) (events []*nostr.Event, err error) {
 	return events, nil
 }
 
-// EachAnnouncement calls do with the entries of the stored announcements with that d, those accepted first first, until do has enough. Those
-// that have expired are among them.
+// EachAnnouncement calls do with the entries of the stored announcements with that d, in the order in which they were first accepted, until do
+// has enough. Expired ones are among them.
 func (r Reader) EachAnnouncement(d string, do func(layout.Seq) (more bool, err error)) (err error) {
 	prefix := layout.HashKey(layout.TableAnnouncement, layout.HashOf(d))
 	it, err := r.From.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: layout.PrefixEnd(prefix)})
@@ -84,12 +84,12 @@ func (r Reader) EachAnnouncement(d string, do func(layout.Seq) (more bool, err e
 	return it.Error()
 }
 
-// Named reports whether some served event names this id (tags e, E, q) or this address (tags a, A, q; "" is none).
+// Named reports whether a served event names the id (tags e, E, q) or the address (tags a, A, q; "" is none).
 func (r Reader) Named(id nostr.ID, address string) (bool, error) {
 	return r.any(naming(id, address))
 }
 
-// any reports whether one of the ranges holds an event that has not expired.
+// any reports whether one of the ranges has an event that has not expired.
 func (r Reader) any(spans []keyRange) (ok bool, err error) {
 	spans = slices.DeleteFunc(spans, func(s keyRange) bool { return r.Sketch.Lacks(s.prefix) })
 	if len(spans) == 0 {

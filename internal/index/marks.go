@@ -9,17 +9,17 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Mark is a Pair and where it was found.
+// Mark is a Pair, and says where it was found.
 type Mark struct {
 	Pair
-	Shown bool  // queries show it: it is stored and has not expired
-	Value int16 // the place, in the only list of tag values, of one that it has; NoValue where the index that was read does not tell
+	Shown bool  // queries show it, as it is stored and has not expired
+	Value int16 // place of a value that it has in the only list of tag values; NoValue where the index that was read does not tell
 }
 
 // NoValue is the place of a value that is not known.
 const NoValue int16 = -1
 
-// Marks is store.View.Marks on this state.
+// Marks does what store.View.Marks says, on this state.
 func (r Reader) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error] {
 	return sequence("query marks", func(yield func(Mark, error) bool) error {
 		r, q := r.begun(), newQuery(f)
@@ -37,7 +37,7 @@ func (r Reader) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error
 	})
 }
 
-// markValues has the rows of a scan tell under which value of the only tag they stand.
+// markValues has a scan tell of each row under which value of the only tag it stands.
 func (q *query) markValues() {
 	if len(q.filter.Tags) != 1 || len(q.filter.Tags[0].Values) > math.MaxInt16 {
 		return
@@ -52,7 +52,7 @@ func (q *query) markValues() {
 	}
 }
 
-// valueOf is the place of the value that an index range is of; NoValue where that is not known.
+// valueOf returns the place of the value of an index range; NoValue where that is not known.
 func (q *query) valueOf(prefix []byte) int16 {
 	if i, ok := q.values[string(prefix)]; ok {
 		return i

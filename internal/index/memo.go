@@ -5,8 +5,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Memo keeps what decisions look up again and again, as the open batch has it: where events stand that others name,
-// and who holds an address. The writer owns it; it is emptied with a batch that is dropped.
+// Memo keeps rows that decisions look up again and again, as the open batch has them: where events stand that others name, and who holds an
+// address. The writer owns it, and empties it with a batch that is dropped.
 type Memo struct {
 	ids   generations[nostr.ID, idRow]
 	slots generations[layout.Hash, layout.Slot]
@@ -18,9 +18,9 @@ type idRow struct {
 	row  layout.Row
 }
 
-const memoKeys = 16 << 10 // in a generation of each; together a few MB
+const memoKeys = 16 << 10 // in a generation of each map; all together take a few MB
 
-// Wrote takes over what is put into the open batch.
+// Wrote takes a row that the writer puts into the open batch.
 func (m *Memo) Wrote(key, value []byte) {
 	switch key[0] {
 	case layout.TableID:
@@ -34,7 +34,7 @@ func (m *Memo) Wrote(key, value []byte) {
 	}
 }
 
-// Deleted forgets what leaves in the open batch.
+// Deleted forgets a row that the open batch deletes.
 func (m *Memo) Deleted(key []byte) {
 	switch key[0] {
 	case layout.TableID:
@@ -44,8 +44,8 @@ func (m *Memo) Deleted(key []byte) {
 	}
 }
 
-// generations is a map of bounded size: when the younger half is full the older one goes, and what is asked for in the older half
-// becomes young again.
+// generations is a map of bounded size. When the younger half is full the older one goes; an entry of the older half becomes young again when
+// somebody asks for it.
 type generations[K comparable, V any] struct{ young, old map[K]V }
 
 func (g *generations[K, V]) get(k K) (V, bool) {

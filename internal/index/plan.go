@@ -9,27 +9,27 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// query is a filter made ready: which index ranges to read, and what remains to be checked on what they yield.
+// query is a filter made ready: it says which index ranges to read, and what remains to be checked on their rows.
 type query struct {
 	filter       nostr.Filter
 	since, until int64
-	first        [layout.OrderLen]byte // nothing before this place is an answer
+	first        [layout.OrderLen]byte // no row before this place is an answer
 	limit        int
-	ids          []nostr.ID // of a filter that names ids: they are looked up, not scanned
+	ids          []nostr.ID // of a filter that names ids, which are looked up and not scanned
 	kinds        []nostr.Kind
 	tags         []tagSet
-	values       map[string]int16 // by index range, where a scan is to tell the values; see markValues
-	conditions   []condition      // an event matches a filter without ids if it is in every condition, and the kind fits
+	values       map[string]int16 // by index range, where a scan has to tell the values; see markValues
+	conditions   []condition      // an event matches a filter without ids if it is in every condition and its kind fits
 	best         int              // the condition that looks cheapest to read
 
-	// What remains after the index was chosen.
+	// The choice of the index, and what remains to be checked.
 	driver     condition
 	others     []condition // checked by index
 	checkKind  bool        // checked on the row
 	checkEvent bool        // checked on the event
 
-	// pause, where it is set, is called before the meter is, which may wait, and at the end. It yields what was found, and
-	// reports whether more is wanted.
+	// pause, where it is set, yields what was found and reports whether more is wanted. It is called at the end, and before each call of the
+	// meter, which may wait.
 	pause func() (more bool, err error)
 }
 
@@ -45,19 +45,19 @@ func (t tagSet) has(f layout.TagFact) bool {
 	return f.Name == name && f.Cases.Meets(asked) && t.hashes[f.Hash]
 }
 
-// condition is what a filter asks of one field, as index ranges: an event meets it if one of them has it.
+// condition is what a filter asks of one field, as index ranges. An event meets it if one of the ranges has the event.
 type condition struct {
 	spans   []keyRange
-	authors []nostr.PubKey // of one that is whatever these wrote: its spans are looked for when it is read
-	looked  bool           // they were
-	kinds   bool           // it settles the kind, too
-	rows    int            // a guess of how many rows it has, to compare conditions by
+	authors []nostr.PubKey // of a condition for all events of these, whose spans are looked for when it is read
+	looked  bool           // the spans of authors were looked for
+	kinds   bool           // it settles the kind too
+	rows    int            // a guess of how many rows it has, to compare conditions
 }
 
 const (
-	// maxProduct bounds the ranges of a condition made of authors and kinds.
+	// maxProduct bounds the ranges of a condition of authors and kinds.
 	maxProduct = 512
-	// maxProbes is how many ranges a condition may have to be checked by index: with more, reading the event is cheaper.
+	// maxProbes is how many ranges a condition may have that is checked by index. With more, it is cheaper to read the event.
 	maxProbes = 8
 )
 
@@ -107,8 +107,8 @@ func unique[T comparable](s []T) []T {
 	})
 }
 
-// split makes the conditions of the filter, the cheapest one to read first: a tag that names an event or a repository
-// singles out more than an author, that one more than a topic or a kind.
+// split makes the conditions of the filter, and guesses which is the cheapest to read (best). A tag that names an event or a repository singles
+// out more than a topic or a kind does, and an author stands in between.
 func (q *query) split() {
 	for _, t := range q.tags {
 		q.conditions = append(q.conditions, tagCondition(t))
@@ -124,7 +124,7 @@ func (q *query) split() {
 		q.conditions = append(q.conditions, g)
 	}
 	for _, g := range q.conditions {
-		slices.SortFunc(g.spans, bySpan) // seeking forward is cheaper than to and fro
+		slices.SortFunc(g.spans, bySpan) // it is cheaper to seek forward than to and fro
 	}
 	costs := make([]int, len(q.conditions))
 	for i, g := range q.conditions {
@@ -142,7 +142,7 @@ func (q *query) split() {
 	}
 }
 
-// What an index row is guessed to stand for, and what it costs to read and parse an event instead of a row.
+// Guesses of how many rows one value has in an index, and what it costs to read and parse an event instead of a row.
 const (
 	rowsOfReference  = 10
 	rowsOfAuthor     = 100
@@ -183,7 +183,7 @@ func authorCondition(authors []nostr.PubKey, kinds []nostr.Kind) condition {
 
 func bySpan(a, b keyRange) int { return bytes.Compare(a.prefix, b.prefix) }
 
-// drive makes conditions[i] the one that is read, and the others what is checked.
+// drive makes conditions[i] the one to read, and the others those to check.
 func (q *query) drive(i int) {
 	q.driver = condition{spans: everything()}
 	if len(q.conditions) > 0 {
@@ -193,7 +193,7 @@ func (q *query) drive(i int) {
 	q.checkKind = q.kinds != nil && !q.driver.kinds
 }
 
-// remaining is what is left to check when conditions[i] is read: conditions with few ranges by index, others on the event.
+// remaining returns what is left to check when conditions[i] is read: conditions with few ranges by index, others on the event.
 func (q *query) remaining(i int) (byIndex []condition, onEvent bool) {
 	for j, g := range q.conditions {
 		switch {
@@ -207,7 +207,7 @@ func (q *query) remaining(i int) (byIndex []condition, onEvent bool) {
 	return byIndex, onEvent
 }
 
-// probes is how many seeks it takes to check by index whether an event is in the condition.
+// probes returns how many seeks it takes to check by index whether an event is in the condition.
 func (g condition) probes() int {
 	if g.authors != nil {
 		return len(g.authors)
@@ -218,7 +218,7 @@ func (g condition) probes() int {
 // isKinds reports whether the condition is about kinds only, which every row tells.
 func isKinds(g condition) bool { return len(g.spans) > 0 && g.spans[0].prefix[0] == layout.TableKind }
 
-// wantsKind settles the kind from a row.
+// wantsKind reports whether the filter takes the kind in a row.
 func (q *query) wantsKind(k nostr.Kind) bool {
 	return !q.checkKind || slices.Contains(q.kinds, k)
 }

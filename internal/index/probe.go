@@ -10,8 +10,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// probe checks by index whether what a scan yields is in further conditions. All indexes have the same order, so a miss
-// also tells where the next event can be that is in the condition: the scan goes on there.
+// probe checks by index whether the rows of a scan are in further conditions. All indexes have the same order, so a miss also tells where the
+// next event of the condition can be: the scan goes on there.
 type probe struct {
 	it         *pebble.Iterator
 	conditions []condition
@@ -29,7 +29,7 @@ func newProbe(r pebble.Reader, conditions []condition) (*probe, error) {
 	return &probe{it: it, conditions: conditions}, nil
 }
 
-// has reports whether the row's event is in every condition, or the first place after it where one may be.
+// has reports whether the row's event is in every condition. Where it is not, has returns the first place behind at which one may be.
 func (p *probe) has(f *found, w *work) (bool, [layout.OrderLen]byte, error) {
 	if p == nil {
 		return true, f.order, nil
@@ -52,7 +52,7 @@ func (p *probe) has(f *found, w *work) (bool, [layout.OrderLen]byte, error) {
 	return true, f.order, nil
 }
 
-// by reports whether one of the authors wrote it. Its kind is known from its row, so that takes a seek for each.
+// by reports whether one of the authors wrote the row's event. As the row has the kind, that takes one seek for each author.
 func (p *probe) by(authors []nostr.PubKey, f *found) (bool, error) {
 	kind := f.row.Kind
 	if f.flagged {
@@ -71,7 +71,7 @@ func (p *probe) by(authors []nostr.PubKey, f *found) (bool, error) {
 	return false, p.it.Error()
 }
 
-// first is the place of the first row of the condition from that of f on; the last place of all where there is none.
+// first returns the place of the first row of the condition from the place of f on; the last place of all where there is none.
 func (p *probe) first(g condition, f *found, w *work) (best [layout.OrderLen]byte, err error) {
 	for i := range best {
 		best[i] = 0xff
@@ -96,7 +96,7 @@ func (p *probe) first(g condition, f *found, w *work) (best [layout.OrderLen]byt
 	return best, nil
 }
 
-// seek is the place of the first row from key on that has the cases and shares this much of the key; nil where there is none.
+// seek returns the place of the first row from p.key on that has the cases and begins with so many bytes of the key; nil where there is none.
 func (p *probe) seek(prefix int, asked layout.Cases, flagged bool, w *work) ([]byte, error) {
 	for p.it.SeekGE(p.key); p.it.Valid(); p.it.Next() {
 		k := p.it.Key()

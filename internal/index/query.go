@@ -12,27 +12,27 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Row is one stored event of a query's answer.
+// Row is one stored event in the answer of a query.
 type Row struct {
 	Seq  layout.Seq
 	ID   nostr.ID
 	Time int64
-	JSON []byte // the bytes that are sent; valid until the next step of the iteration
+	JSON []byte // as it is sent; valid until the next step of the iteration
 }
 
 // Event parses the row. The event shares no memory with the row.
 func (r Row) Event() (*nostr.Event, error) { return nostr.ParseEvent(r.JSON) }
 
-// Pair is what a reconciliation (NIP-77) compares.
+// Pair is the time and the id of an event, which a reconciliation (NIP-77) compares.
 type Pair struct {
 	Time int64
 	ID   nostr.ID
 }
 
-// Compare orders pairs as queries yield them.
+// Compare compares pairs, for the order in which queries yield them.
 func (p Pair) Compare(o Pair) int { return cmp.Or(cmp.Compare(o.Time, p.Time), p.ID.Compare(o.ID)) }
 
-// Query is store.View.Query on this state.
+// Query does what store.View.Query says, on this state.
 func (r Reader) Query(ctx context.Context, f nostr.Filter) iter.Seq2[Row, error] {
 	return sequence("query", func(yield func(Row, error) bool) error { return r.begun().rows(ctx, newQuery(f), yield) })
 }
@@ -44,7 +44,7 @@ func (r Reader) rows(ctx context.Context, q *query, yield func(Row, error) bool)
 	return r.run(ctx, q, false, w.add)
 }
 
-// Pairs is store.View.Pairs on this state.
+// Pairs does what store.View.Pairs says, on this state.
 func (r Reader) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq2[Pair, error] {
 	return sequence("query pairs", func(yield func(Pair, error) bool) error {
 		r, q := r.begun(), newQuery(f)
@@ -60,7 +60,7 @@ func (r Reader) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Se
 	})
 }
 
-// run passes what the indexes say matches to do, in the order of results, until do says no more.
+// run calls do with the rows that match by the indexes, in the order of results, until do wants no more.
 func (r Reader) run(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) error {
 	defer r.work.end()
 	if r.work != nil {
@@ -100,7 +100,7 @@ func (r Reader) runScan(ctx context.Context, q *query, withFlagged bool, do func
 		return err
 	}
 	defer CloseAfter(p.close, &err)
-	var at found // one for all rows: what it points to is taken over by whoever keeps it
+	var at found // one for all rows: whoever keeps a row copies it
 	for {
 		var ok bool
 		if at, ok, err = s.step(ctx); err != nil || !ok {
@@ -124,16 +124,16 @@ func (r Reader) runScan(ctx context.Context, q *query, withFlagged bool, do func
 	}
 }
 
-// shows settles from the row alone what can be settled: kind, expiration, rules.
+// shows reports whether a row may be in the answer, by what the row alone tells: kind, expiration and rules.
 func (r Reader) shows(q *query, at *found, withFlagged bool) bool {
 	if at.flagged {
 		return q.wantsKind(at.memory.Kind) && (at.memory.Epoch == 0 || at.memory.Epoch == r.Epoch)
 	}
-	// What has expired and is not swept yet is as good as remembered: nobody is to send it again.
+	// An expired event that is not swept yet counts as remembered: nobody should send it again.
 	return q.wantsKind(at.row.Kind) && (withFlagged || !at.row.Expired(r.Now))
 }
 
-// cost is what it takes to open a stored event.
+// cost returns how many steps it takes to open a stored event.
 func (q *query) cost() int {
 	if q.checkEvent {
 		return eventCost
@@ -141,7 +141,7 @@ func (q *query) cost() int {
 	return SeekCost
 }
 
-// open reads a stored event, unless its entry is given, and checks what is left of the filter.
+// open reads a stored event, unless the caller has its entry, and checks the rest of the filter.
 func (r Reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
 	if len(entry) == 0 {
 		v, ok, err := Get(r.From, layout.LogKey(at.row.Seq))
@@ -171,7 +171,7 @@ func (r Reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
 	return row, true, nil
 }
 
-// meets checks what is left of the filter, reading the event or what is remembered of it only where needed.
+// meets checks the rest of the filter. It reads the event, or what is remembered of it, only where it needs to.
 func (r Reader) meets(q *query, at *found) (bool, error) {
 	if at.flagged && at.memory.Why == policy.Expired {
 		if err := r.work.spend(SeekCost); err != nil {

@@ -15,22 +15,22 @@ type Reader struct {
 	From  pebble.Reader
 	Epoch uint32
 	meter Meter // of each query; nil for none
-	work  *work // of this query; nil where it is not metered
-	Now   int64 // events that expire until then are not shown
+	work  *work // of this query; nil without a meter
+	Now   int64 // unix time; events that have expired by then are not shown
 
 	Sketch *Sketch
 	Memo   *Memo // of the open batch; nil for a snapshot
 
-	Unfinished int // deletions of which not all is done, for the open batch
+	Unfinished int // deletions that are not done yet, for the open batch
 }
 
-// Metered is the same reader with a meter on its queries; nil is none.
+// Metered returns the same reader with a meter on its queries; a nil meter is none.
 func (r Reader) Metered(m Meter) Reader {
 	r.meter = m
 	return r
 }
 
-// begun is the same reader for one query, whose work is counted by itself.
+// begun returns the same reader for one query, whose work it counts by itself.
 func (r Reader) begun() Reader {
 	if r.meter != nil {
 		r.work = &work{meter: r.meter}
@@ -38,7 +38,7 @@ func (r Reader) begun() Reader {
 	return r
 }
 
-// read is get, where the sketch does not know that there is nothing.
+// read returns the value of a key. It reads nothing where the sketch knows that there is none.
 func (r Reader) read(key []byte) ([]byte, bool, error) {
 	if r.Sketch.Lacks(key) {
 		return nil, false, nil
@@ -46,7 +46,7 @@ func (r Reader) read(key []byte) ([]byte, bool, error) {
 	return Get(r.From, key)
 }
 
-// Lookup is the index row of a stored event and its time.
+// Lookup returns the time of a stored event and its index row.
 func (r Reader) Lookup(id nostr.ID) (time int64, at layout.Row, ok bool, err error) {
 	if r.Memo != nil {
 		if known, ok := r.Memo.ids.get(id); ok {
@@ -77,7 +77,7 @@ func (r Reader) Event(seq layout.Seq) (*nostr.Event, error) {
 	return e.Event, err
 }
 
-// Get is the stored event with that id, unless it has expired.
+// Get returns the stored event with that id, unless it has expired.
 func (r Reader) Get(id nostr.ID) (*nostr.Event, bool, error) {
 	_, at, ok, err := r.Lookup(id)
 	if err != nil || !ok || at.Expired(r.Now) {
@@ -93,7 +93,7 @@ func (r Reader) Has(id nostr.ID) (bool, error) {
 	return ok && !at.Expired(r.Now), err
 }
 
-// Slot is the newest version that was ever accepted under an address.
+// Slot returns the newest version that was ever accepted under an address.
 func (r Reader) Slot(address layout.Hash) (layout.Slot, bool, error) {
 	if r.Memo != nil {
 		if known, ok := r.Memo.slots.get(address); ok {
@@ -111,7 +111,7 @@ func (r Reader) Slot(address layout.Hash) (layout.Slot, bool, error) {
 	return sl, err == nil, err
 }
 
-// At is the event that is served at an address ("kind:pubkey:d"), if one is.
+// At returns the event that is served at an address ("kind:pubkey:d"), if there is one.
 func (r Reader) At(address string) (*nostr.Event, bool, error) {
 	s, ok, err := r.Slot(layout.HashOf(address))
 	if err != nil || !ok || s.State != layout.SlotLive {
@@ -120,7 +120,7 @@ func (r Reader) At(address string) (*nostr.Event, bool, error) {
 	return r.Get(s.ID)
 }
 
-// HasAddress reports whether a served event stands at this address ("kind:pubkey:d").
+// HasAddress reports whether a served event stands at an address ("kind:pubkey:d").
 func (r Reader) HasAddress(address string) (bool, error) {
 	s, ok, err := r.Slot(layout.HashOf(address))
 	if err != nil || !ok || s.State != layout.SlotLive {
@@ -129,7 +129,7 @@ func (r Reader) HasAddress(address string) (bool, error) {
 	return r.Has(s.ID)
 }
 
-// Record is what is remembered of an id, whether that counts now or not.
+// Record returns what is remembered of an id, whether it counts now or not.
 func (r Reader) Record(id nostr.ID) (layout.Record, bool, error) {
 	v, ok, err := r.read(layout.IDKey(layout.TableRecord, id))
 	if err != nil || !ok {
@@ -139,8 +139,8 @@ func (r Reader) Record(id nostr.ID) (layout.Record, bool, error) {
 	return rec, err == nil, err
 }
 
-// remembers reports whether a record counts under the rules and by the clock of now. One of an event that had expired does not while
-// it was made later than now: the clock was ahead then, and the event may not have expired.
+// remembers reports whether a record counts by the rules and the clock of now. A record of an expired event does not count while it is from
+// later than now: the clock was ahead then, and the event may not have expired.
 func (r Reader) remembers(rec layout.Record) bool {
 	return (rec.Epoch == 0 || rec.Epoch == r.Epoch) && (rec.Why != policy.Expired || rec.MadeAt() <= r.Now)
 }

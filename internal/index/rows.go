@@ -10,13 +10,13 @@ import (
 	"github.com/graspd/graspd/internal/layout"
 )
 
-// NamedRow is a copy of the value of a row, nil where there is none.
+// NamedRow returns a copy of the value of a row; nil where there is none.
 func (r Reader) NamedRow(name string) (out []byte, err error) {
 	err = r.ReadRow(name, func(value []byte) error { out = bytes.Clone(value); return nil })
 	return out, err
 }
 
-// ReadRow calls do with the value of a row, nil where there is none. The value is valid only during the call.
+// ReadRow calls do with the value of a row; nil where there is none. The value is valid only during the call.
 func (r Reader) ReadRow(name string, do func(value []byte) error) error {
 	value, closer, err := r.From.Get(layout.NamedKey(name))
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -31,7 +31,7 @@ func (r Reader) ReadRow(name string, do func(value []byte) error) error {
 	return errors.Join(do(value), closer.Close())
 }
 
-// EachRow is store.View.EachRow on this state.
+// EachRow does what store.View.EachRow says, on this state.
 func (r Reader) EachRow(prefix, after string, do func(name string, value []byte) (more bool, err error)) (err error) {
 	all := layout.NamedKey(prefix)
 	it, err := r.From.NewIter(&pebble.IterOptions{LowerBound: all, UpperBound: layout.PrefixEnd(all)})

@@ -12,32 +12,32 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// found is one index row: where it stands in the order of results, and its value.
+// found is one index row: its place in the order of results, and its value.
 type found struct {
-	order   [layout.OrderLen]byte // inverted time, id: results come in ascending order of it
+	order   [layout.OrderLen]byte // inverted time, id; results come in ascending order
 	flagged bool
-	value   int16             // of the range, as valueOf has it
-	row     layout.Row        // where it is not flagged
-	memory  layout.FlaggedRow // where it is
+	value   int16             // that of valueOf for the range
+	row     layout.Row        // of a row that is not flagged
+	memory  layout.FlaggedRow // of a flagged row
 }
 
 func (f *found) cases() layout.Cases { return f.row.Cases | f.memory.Cases }
 func (f *found) time() int64         { return layout.TimeOf(f.order) }
 func (f *found) id() nostr.ID        { return nostr.ID(f.order[8:]) }
 
-// scan merges the index ranges of a query over one iterator. Each range reads ahead in chunks that grow with what is
-// taken from it, so that a filter with hundreds of values neither needs as many iterators nor reads them to the end.
+// scan merges the index ranges of a query over one iterator. Each range reads ahead in chunks that grow as rows are taken from it, so that a
+// filter with hundreds of values neither needs as many iterators nor reads all ranges to the end.
 type scan struct {
-	it     *pebble.Iterator // nil where no range has anything
+	it     *pebble.Iterator // nil where no range has a row
 	since  int64
 	work   *work
 	heap   cursors
-	last   *cursor // whose range the iterator is in
+	last   *cursor // the one in whose range the iterator is
 	budget int     // rows that a chunk may have at most
 	prev   found
 	any    bool // prev is set
 
-	// Where to go on: nothing before can be an answer. Rows that are flagged have their own place.
+	// floor is where to go on: no row before can be an answer. Flagged rows have a place of their own.
 	floor [2][layout.OrderLen]byte
 }
 
@@ -56,10 +56,10 @@ type cursor struct {
 
 const (
 	firstChunk  = 8
-	chunkBudget = 8 << 10 // rows read ahead over all ranges
+	chunkBudget = 8 << 10 // rows that all ranges read ahead together
 )
 
-// newScan opens ranges from until and first on, their flagged twins included where asked for.
+// newScan opens ranges from the query's until and first on; with withFlagged also their flagged twins.
 func (r Reader) newScan(ctx context.Context, q *query, spans []keyRange, withFlagged bool) (s *scan, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -89,7 +89,7 @@ func (r Reader) newScan(ctx context.Context, q *query, spans []keyRange, withFla
 	return s, nil
 }
 
-// beginnings are cursors at the beginnings of the ranges that may have something.
+// beginnings returns cursors at the beginnings of the ranges that may have rows.
 func beginnings(r Reader, q *query, spans []keyRange, withFlagged bool) (all cursors) {
 	start := layout.OrderOf(q.until, nostr.ID{})
 	if bytes.Compare(start[:], q.first[:]) < 0 {
@@ -144,11 +144,11 @@ func (s *scan) fill(ctx context.Context, c *cursor) error {
 	return s.it.Error()
 }
 
-// seek brings the iterator to where the range goes on.
+// seek brings the iterator to the place where the range goes on.
 func (s *scan) seek(c *cursor) {
 	floor := &s.floor[flag(c.flagged)]
 	if bytes.Compare(c.next[:], floor[:]) < 0 {
-		c.next, c.chunk = *floor, min(firstChunk, s.budget) // what is skipped over was not worth reading ahead
+		c.next, c.chunk = *floor, min(firstChunk, s.budget) // rows that are skipped were not worth reading ahead
 	} else if s.last == c {
 		return
 	}
@@ -163,7 +163,7 @@ func flag(flagged bool) int {
 	return 0
 }
 
-// row is the order of the row under the iterator, if that row belongs to the range.
+// row returns the order of the row under the iterator, if that row belongs to the range.
 func (s *scan) row(c *cursor) ([]byte, bool) {
 	if !s.it.Valid() {
 		return nil, false
@@ -172,7 +172,7 @@ func (s *scan) row(c *cursor) ([]byte, bool) {
 	return order, ok && len(order) == layout.OrderLen
 }
 
-// read takes the row under the iterator, if it belongs to the range and is not too old.
+// read returns the row under the iterator, if it belongs to the range and is not too old.
 func (s *scan) read(c *cursor) (found, bool, error) {
 	f := found{flagged: c.flagged, value: c.value}
 	order, ok := s.row(c)
@@ -198,7 +198,7 @@ func (s *scan) read(c *cursor) (found, bool, error) {
 	return f, err == nil, err
 }
 
-// step is the next row in the order of results, each event once. It reports false at the end.
+// step returns the next row in the order of results, each event once; false at the end.
 func (s *scan) step(ctx context.Context) (found, bool, error) {
 	for len(s.heap) > 0 {
 		if err := s.work.spend(1); err != nil {
@@ -226,7 +226,7 @@ func (s *scan) step(ctx context.Context) (found, bool, error) {
 	return found{}, false, nil
 }
 
-// skip says that no row before that place is an answer.
+// skip takes note that no row before that place is an answer.
 func (s *scan) skip(flagged bool, to [layout.OrderLen]byte) { s.floor[flag(flagged)] = to }
 
 func (s *scan) close() error {

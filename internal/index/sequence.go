@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// sequence yields what read passes on, and read's error last. A reader that has left gets nothing more: neither what read finds
-// on its way out, nor that the reader's own end was met there.
+// sequence yields what read passes to yield, and then read's error. A caller that has left gets nothing more: neither what read finds on its
+// way out, nor an error of read that comes from the caller's leaving.
 func sequence[T any](what string, read func(yield func(T, error) bool) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		left := false

@@ -10,20 +10,20 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Sketch tells of keys that they are not there, without a read: most of what a decision asks for is not. It is a Bloom
-// filter of every key of some tables that was written or found at the start, so it holds for every state there has been
-// since. Nothing leaves it: a key that is gone, or was never committed, costs a read. One goroutine adds, any may ask.
+// Sketch tells without a read that a key is not there, which is true of most keys that a decision asks for. It is a Bloom filter of every key of
+// some tables that was found at the start or written since, so it holds for every state since the start. Nothing leaves it: a key that is gone,
+// or was never committed, costs a read. One goroutine adds keys, any may ask.
 type Sketch struct {
 	seed   maphash.Seed
-	covers [256]bool // tables of which it knows all keys; set before others see the sketch
-	tags   [256]bool // names of tags of which it knows under which values stored events stand; set before others see the sketch
+	covers [256]bool // tables all of whose keys it knows; set before others see the sketch
+	tags   [256]bool // names of tags for which it knows all values of stored events; set before others see the sketch
 	layers atomic.Pointer[[]*layer]
 	left   int // keys that the last layer has room for
-	most   int // keys of a table, or of a tag, that are read at the start; one with more is not covered
+	most   int // keys of a table, or of a tag, that Load reads; one with more is not covered
 }
 
-// layer is a part of a fixed size, in blocks of a cache line; of a key four bits in one block are set. With 16 bits for
-// each key about one in 300 that are not there passes for one that may be.
+// layer is a part of a fixed size, in blocks of a cache line. A key sets four bits in one block. With 16 bits for each key, about one in 300
+// keys that are not there seems to be there.
 type layer [][blockWords]atomic.Uint64
 
 const (
@@ -31,25 +31,25 @@ const (
 	keysInBlock = 32
 	firstKeys   = 1 << 14
 	layerGrowth = 4
-	maxLayers   = 5 // 11 MB; the last one goes on filling, and what passes it is read
+	maxLayers   = 5 // 11 MB; the last one goes on filling, so that more keys cost a read
 	maxSketched = 250_000
 )
 
-// sketched are the tables that decisions look into for what is mostly not there.
+// sketched has the tables in which decisions look for keys that are mostly not there.
 var sketched = []byte{layout.TableID, layout.TableRecord, layout.TableDeletedID, layout.TableDeletedAddress, layout.TableVanished, layout.TableSlot,
 	layout.TableTag - layout.FlagBit, layout.TableAuthorKind - layout.FlagBit}
 
-// sketchedTags are the tags that name events, e in either case. Sync asks by each new event who names it, and mostly nobody does.
+// sketchedTags has the tags that name events, e in either case. Sync asks for each new event who names it, and mostly nobody does.
 const sketchedTags = "eq"
 
-// NewSketch is a sketch that covers no table yet.
+// NewSketch makes a sketch that covers no table yet.
 func NewSketch() *Sketch {
 	k := &Sketch{seed: maphash.MakeSeed(), most: maxSketched}
 	k.layers.Store(new([]*layer))
 	return k
 }
 
-// sketchKey is the part of a key that is known by: of an index row the value that it stands under.
+// sketchKey returns the part of a key that the sketch knows: of an index row the value that it stands under.
 func sketchKey(key []byte) []byte {
 	switch key[0] {
 	case layout.TableTag, layout.TableTag - layout.FlagBit, layout.TableAuthorKind - layout.FlagBit:
@@ -58,7 +58,7 @@ func sketchKey(key []byte) []byte {
 	return key
 }
 
-// Load reads what the store holds. A table that cannot be read is not covered: who needs it meets the failure.
+// Load reads the keys in the store. It does not cover a table that it cannot read: whoever needs the table meets the failure.
 func (k *Sketch) Load(r pebble.Reader) {
 	for _, table := range sketched {
 		whole, err := k.loadRange(r, []byte{table})
@@ -86,19 +86,19 @@ func (k *Sketch) loadRange(r pebble.Reader, prefix []byte) (whole bool, err erro
 	return true, it.Error()
 }
 
-// Wrote takes note of a key that is put into the open batch.
+// Wrote adds a key that the writer puts into the open batch.
 func (k *Sketch) Wrote(key []byte) {
 	if k.knows(key) {
 		k.add(sketchKey(key))
 	}
 }
 
-// knows reports whether keys like this one are covered.
+// knows reports whether the sketch covers keys like this one.
 func (k *Sketch) knows(key []byte) bool {
 	return k.covers[key[0]] || key[0] == layout.TableTag && k.tags[key[1]]
 }
 
-// Lacks reports whether a key, or what stands under that value of a flagged index or of a tag, is certainly not there.
+// Lacks reports whether a key is certainly not there; of a flagged index or a tag, whether nothing stands under its value.
 func (k *Sketch) Lacks(key []byte) bool {
 	return k.knows(key) && !k.has(key)
 }
@@ -108,7 +108,7 @@ func (k *Sketch) Unknown(id nostr.ID) bool {
 	return k.Lacks(layout.IDKey(layout.TableID, id)) && k.Lacks(layout.IDKey(layout.TableRecord, id))
 }
 
-// add takes up a key that it does not have; many rows stand under one value.
+// add adds a key, unless the sketch has it: many rows stand under one value.
 func (k *Sketch) add(key []byte) {
 	if k.has(key) {
 		return
@@ -143,7 +143,7 @@ func (k *Sketch) has(key []byte) bool {
 	return false
 }
 
-// block chooses a block by the upper half of the hash, and the bits in the block by the lower half.
+// block returns the block of a hash, which the upper half chooses. The lower half chooses the bits in it.
 func (l *layer) block(h uint64) *[blockWords]atomic.Uint64 {
 	return &(*l)[(h>>36)%uint64(len(*l))]
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Vanished is the author's newest request to vanish, if one is stored.
+// Vanished returns the author's newest request to vanish, if one is stored.
 func (r Reader) Vanished(author nostr.PubKey) (layout.Vanishing, bool, error) {
 	v, ok, err := r.read(layout.VanishedKey(author))
 	if err != nil || !ok {
@@ -17,8 +17,7 @@ func (r Reader) Vanished(author nostr.PubKey) (layout.Vanishing, bool, error) {
 	return req, err == nil, err
 }
 
-// VanishedFor is whose request makes an event leave or stay away, and whether there is one. A request does not concern
-// itself.
+// VanishedFor returns whose request makes an event leave or stay away, and whether there is one. A request does not concern itself.
 func (r Reader) VanishedFor(e *nostr.Event) (nostr.PubKey, bool, error) {
 	req, ok, err := r.Vanished(e.PubKey)
 	if err != nil || ok && e.CreatedAt <= req.Until && e.ID != req.ID {
@@ -43,7 +42,7 @@ func (r Reader) VanishedFor(e *nostr.Event) (nostr.PubKey, bool, error) {
 	return nostr.PubKey{}, false, nil
 }
 
-// Purge is the removal of that author's events for that reason, if it is under way.
+// Purge returns the removal of an author's events for a reason, if it is under way.
 func (r Reader) Purge(why layout.Reason, author nostr.PubKey) (layout.Purge, bool, error) {
 	key := layout.NewPurge(why, author, 0).Key()
 	v, ok, err := Get(r.From, key)
@@ -54,7 +53,7 @@ func (r Reader) Purge(why layout.Reason, author nostr.PubKey) (layout.Purge, boo
 	return p, err == nil, err
 }
 
-// FirstPurge is the first, in the order of keys, of the removals that are under way.
+// FirstPurge returns the first, in the order of keys, of the removals under way.
 func FirstPurge(r pebble.Reader) (p layout.Purge, ok bool, err error) {
 	it, err := TableIter(r, layout.TablePurge)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Waits is how an event waits, if it does.
+// Waits returns how an event waits, if it does.
 func (r Reader) Waits(id nostr.ID) (layout.WaitRow, bool, error) {
 	v, ok, err := Get(r.From, layout.IDKey(layout.TableWait, id))
 	if err != nil || !ok {
@@ -21,7 +21,7 @@ func (r Reader) Waits(id nostr.ID) (layout.WaitRow, bool, error) {
 	return w, err == nil, err
 }
 
-// WaitSlot is the version that waits under an address.
+// WaitSlot returns the version that waits under an address.
 func (r Reader) WaitSlot(address layout.Hash) (nostr.Stamp, bool, error) {
 	v, ok, err := Get(r.From, layout.HashKey(layout.TableWaitSlot, address))
 	if err != nil || !ok {
@@ -31,7 +31,7 @@ func (r Reader) WaitSlot(address layout.Hash) (nostr.Stamp, bool, error) {
 	return s, err == nil, err
 }
 
-// WaitingEvent is the event of an entry that waits.
+// WaitingEvent returns the event of an entry that waits.
 func (r Reader) WaitingEvent(seq layout.Seq) (*nostr.Event, error) {
 	v, ok, err := Get(r.From, layout.WaitingKey(seq))
 	if err == nil && !ok {
@@ -44,7 +44,7 @@ func (r Reader) WaitingEvent(seq layout.Seq) (*nostr.Event, error) {
 	return x.Event, err
 }
 
-// Waiting is the event that waits under that id; its Event is nil where it does not.
+// Waiting returns the event with that id and how it waits; its Event is nil where it does not wait.
 func (r Reader) Waiting(id nostr.ID) (layout.Waiting, error) {
 	row, ok, err := r.Waits(id)
 	if err != nil || !ok {
@@ -61,7 +61,7 @@ func (r Reader) Waiting(id nostr.ID) (layout.Waiting, error) {
 	return layout.Waiting{Event: x.Event, Seq: x.Seq, Wait: layout.Wait{Source: x.Source, Came: row.Came, Until: row.Until, From: row.From}}, err
 }
 
-// WaitingNumber is the event of an entry that waits, and how it waits.
+// WaitingNumber returns the event of an entry that waits, and how it waits.
 func (r Reader) WaitingNumber(seq layout.Seq) (layout.Waiting, error) {
 	e, err := r.WaitingEvent(seq)
 	if err != nil {
@@ -74,7 +74,7 @@ func (r Reader) WaitingNumber(seq layout.Seq) (layout.Waiting, error) {
 	return w, err
 }
 
-// EachWait calls do with the numbers at the end of the keys that begin so, until do has enough.
+// EachWait calls do with the numbers at the end of the keys that begin with prefix, until do has enough.
 func (r Reader) EachWait(prefix []byte, do func(layout.Seq) (more bool, err error)) (err error) {
 	it, err := r.From.NewIter(&pebble.IterOptions{LowerBound: bytes.Clone(prefix), UpperBound: layout.PrefixEnd(prefix)})
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 const (
 	firstWindow = 8
 	maxWindow   = 32
-	windowBytes = 256 << 10 // read ahead at once, and the event that exceeds it; a larger event is not read ahead
-	largeStep   = 512       // bytes of such an event that are a step of work
+	windowBytes = 256 << 10 // bytes read ahead at once, and the event that exceeds these; no larger event is read ahead
+	largeStep   = 512       // bytes of a larger event that count as a step of work
 )
 
-// window is what a query found and has not yielded yet. Its events are read together and in the order of the log, where those
-// that came at about one time stand side by side: looking each up by itself costs several times as much.
+// window has what a query found and has not yielded yet. It reads its events together, in the order of the log, where events that came at about
+// one time stand side by side: to look each up by itself costs several times as much.
 type window struct {
 	*pane
 	r     Reader
@@ -30,17 +30,17 @@ type window struct {
 	left  int // rows that the answer may still have
 }
 
-// pane is the memory of a window, which the next query takes over.
+// pane is the memory of a window, which another query uses afterwards.
 type pane struct {
 	rows  []found
-	place []extent // of the events of rows in json
+	place []extent // where the events of rows stand in json
 	order []int    // rows by their place in the log
 	json  []byte
 }
 
 var panes = sync.Pool{New: func() any { return new(pane) }}
 
-// extent is where an event stands in the bytes of a window; with end 0 it was not read.
+// extent says where an event stands in the bytes of a window. With end 0 it was not read.
 type extent struct{ start, end int }
 
 func newWindow(r Reader, q *query, yield func(Row, error) bool) *window {
@@ -57,7 +57,7 @@ func (w *window) add(at *found) (more bool, err error) {
 	return w.flush()
 }
 
-// flush yields the rows, and reports whether more are wanted. The meter hears of them afterwards: it may wait.
+// flush yields the rows, and reports whether more are wanted. The meter hears of them only afterwards, as it may wait.
 func (w *window) flush() (more bool, err error) {
 	if err := w.read(); err != nil {
 		return false, err
@@ -80,8 +80,8 @@ func (w *window) flush() (more bool, err error) {
 	return true, w.r.work.spend(w.q.cost() * len(rows))
 }
 
-// read reads what the rows stand for, as far as it is not too much. What is left out, or not found, is looked for when its
-// turn comes.
+// read reads the events of the rows, as far as these are not too large. flush looks for an event that read has left out or not found when the
+// event's turn comes.
 func (w *window) read() (err error) {
 	w.json, w.order = w.json[:0], w.order[:0]
 	w.place = append(w.place[:0], make([]extent, len(w.rows))...)
@@ -119,7 +119,7 @@ func (w *window) read() (err error) {
 	return w.it.Error()
 }
 
-// close ends what was yielded, too.
+// close closes the window. The bytes of rows that it yielded are not valid any more.
 func (w *window) close() error {
 	if w.rows = w.rows[:0]; cap(w.json) <= 2*windowBytes {
 		panes.Put(w.pane)

@@ -2,9 +2,9 @@ package index
 
 import "errors"
 
-// Meter is told from time to time, by the goroutine that reads an answer, how many steps of work were done for it since:
-// reading a row of an index is one, finding a place in an index or an event 4, reading that event 30. It may wait, and the error that it
-// returns ends the query, except at the end.
+// Meter is called from time to time, by the goroutine that reads an answer, with the steps of work since the last call. To read a row of an
+// index is one step, to find a place in an index or an event 4, and to read that event 30. It may wait. An error that it returns ends the query,
+// except at the end.
 type Meter func(steps int) error
 
 const (
@@ -15,10 +15,10 @@ const (
 // errEnough ends a query whose reader wants no more. It stays inside the package.
 var errEnough = errors.New("enough")
 
-// work is what one query has done since the meter was told. Nil is not metered.
+// work counts what one query has done since the last call of the meter. A nil work counts nothing.
 type work struct {
 	meter Meter
-	pause func() (more bool, err error) // yields what was found, before the meter is told; nil for a query that yields at once
+	pause func() (more bool, err error) // yields what was found before the meter is called; nil for a query that yields at once
 	done  int
 }
 
@@ -32,7 +32,7 @@ func (w *work) spend(steps int) error {
 	return w.tell()
 }
 
-// add is spend where the meter can wait.
+// add counts steps like spend, but leaves the call of the meter to a later spend or end.
 func (w *work) add(steps int) {
 	if w != nil {
 		w.done += steps
@@ -53,7 +53,7 @@ func (w *work) tell() error {
 	return w.meter(steps)
 }
 
-// end tells the rest, when there is nothing more to stop.
+// end calls the meter with the rest, when there is nothing more to stop.
 func (w *work) end() {
 	if w != nil && w.done > 0 {
 		_ = w.meter(w.done)
