@@ -225,7 +225,7 @@ func TestAHealthyRelay(t *testing.T) {
 		t.Errorf("%v %v", worst, found)
 	}
 	if len(p.published) != 2 || !strings.Contains(p.published[0], `"kind":30617`) || !strings.Contains(p.published[1], `"kind":5,`) ||
-		!strings.Contains(p.published[0], `"wss://git.example.org"`) {
+		!strings.Contains(p.published[0], `"wss://git.example.org"`) || !strings.Contains(p.published[0], `["expiration","`) || !strings.Contains(p.published[1], `["expiration","`) {
 		t.Errorf("published %s", p.published)
 	}
 }

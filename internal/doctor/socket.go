@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/coder/websocket"
@@ -12,8 +13,11 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// testIdentifier is the identifier in the test announcement.
-const testIdentifier = "graspd-doctor"
+// What the test announcement is called, and for how many seconds relays keep it and its withdrawal where they honour NIP-40.
+const (
+	testIdentifier = "graspd-doctor"
+	testLife       = 24 * 60 * 60
+)
 
 // talk opens a WebSocket, sends messages, and hands each answer to until, until that returns true. Where the server refuses the WebSocket it
 // returns the status code of the answer with the error.
@@ -89,12 +93,13 @@ func (x *examination) announcement(ctx context.Context) bool {
 		return true
 	}
 	now := x.Now().Unix()
+	ends := nostr.Tag{"expiration", strconv.FormatInt(now+testLife, 10)}
 	tags := nostr.Tags{{"d", testIdentifier}, {"name", "graspd doctor"}, {"description", "a test, withdrawn at once"},
-		{"relays", string(x.service.RelayURL())}, {"clone", x.service.CloneURL(x.Key.PubKey(), testIdentifier)}}
+		{"relays", string(x.service.RelayURL())}, {"clone", x.service.CloneURL(x.Key.PubKey(), testIdentifier)}, ends}
 	announced, withdrawn := &nostr.Event{CreatedAt: now, Kind: nip34.KindRepository, Tags: tags}, &nostr.Event{CreatedAt: now + 1, Kind: nostr.KindDeletion, Tags: nostr.Tags{}}
 	err := x.Key.Sign(announced, [32]byte{})
 	if err == nil {
-		withdrawn.Tags = nostr.Tags{{"e", announced.ID.String()}, {"a", nip34.Address{Kind: nip34.KindRepository, PubKey: x.Key.PubKey(), D: testIdentifier}.String()}}
+		withdrawn.Tags = nostr.Tags{{"e", announced.ID.String()}, {"a", nip34.Address{Kind: nip34.KindRepository, PubKey: x.Key.PubKey(), D: testIdentifier}.String()}, ends}
 		err = x.Key.Sign(withdrawn, [32]byte{})
 	}
 	if err != nil {
