@@ -37,6 +37,10 @@ func flagsPage(t *testing.T) string {
 		if c.example != "" {
 			fmt.Fprintf(&b, "\n    %s\n", c.example)
 		}
+		if c.likeServe() {
+			b.WriteString("\nIt takes the flags of `graspd serve`.\n")
+			continue
+		}
 		told, like := c.sorted(c.rows(nil))
 		for _, s := range told {
 			if c.grouped {

@@ -54,6 +54,9 @@ func (c command) rows(env environment) []setting {
 	return c.settings(env)
 }
 
+// likeServe reports whether a command other than serve takes the flags of serve.
+func (c command) likeServe() bool { return c.grouped && c.name != "serve" }
+
 func commands() []command {
 	return []command{
 		{name: "serve", args: "[flags]", about: "run the relay (the default)", run: serveCommand, settings: func(environment) []setting { return new(Config).settings() }, grouped: true,

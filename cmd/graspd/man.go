@@ -44,6 +44,10 @@ func manualPage(w io.Writer) {
 		if c.example != "" {
 			fmt.Fprintf(w, ".PP\nFor example:\n.PP\n.nf\n%s\n.fi\n", roff(c.example))
 		}
+		if c.likeServe() {
+			fmt.Fprint(w, ".PP\nIt takes the flags of graspd serve.\n")
+			continue
+		}
 		told, like := c.sorted(c.rows(nil))
 		for _, s := range told {
 			if c.grouped {
