@@ -15,8 +15,8 @@ const page = "../../docs/METRICS.md"
 // document writes the reference page from the families.
 func document(families []*family) string {
 	var b strings.Builder
-	b.WriteString("# Metrics\n\nServed on the private listener (`--admin-listen`) at `/metrics`, for Prometheus, beside those of the Go runtime (`go_…`) and of the\n" +
-		"process (`process_…`). A series with a `relay` label is there while that relay holds a slot. Counters begin at 0 when graspd\nstarts, and those of a relay when it gets its slot.\n\n" +
+	b.WriteString("# Metrics\n\ngraspd serves these figures at `/metrics` of its private listener (`--admin-listen`), for Prometheus, besides those of the Go\n" +
+		"runtime (`go_…`) and of the process (`process_…`). A series with a `relay` label is there while that relay holds a slot. Counters begin at 0\nwhen graspd starts, those of a relay when it gets its slot.\n\n" +
 		"This page is generated: `go test ./internal/metrics -args -update`.\n\n| metric | type | labels | what it tells |\n| --- | --- | --- | --- |\n")
 	for _, f := range families {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.name, f.kind, strings.Join(f.labels, ", "), f.help)
