@@ -35,7 +35,7 @@ func CopyFiles(fsys vfs.FS, dir, to string) error {
 		case name == "LOCK":
 		case IsTable(name):
 			err = vfs.LinkOrCopy(f, from, copied)
-		default: // the engine writes into these again
+		default: // the engine writes into these files again
 			err = vfs.Copy(f, from, copied)
 		}
 		if err != nil {
@@ -49,8 +49,8 @@ func CopyFiles(fsys vfs.FS, dir, to string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// HasFiles reports whether there are files of a store in the directory. Where the engine does not find what leads to them,
-// it would begin a new one and remove them.
+// HasFiles reports whether there are files of a store in the directory. An engine that does not find the file which leads to them would begin a
+// new store and remove them.
 func HasFiles(fsys vfs.FS, dir string) (bool, error) {
 	names, err := fsys.List(dir)
 	return slices.ContainsFunc(names, func(n string) bool { return IsTable(n) || IsWAL(n) }), err
@@ -62,7 +62,7 @@ func IsTable(name string) bool { return strings.HasSuffix(name, ".sst") }
 // IsWAL reports whether a file of that name is a log of the engine.
 func IsWAL(name string) bool { return strings.HasSuffix(name, ".log") }
 
-// Unlisted are the tables in the directory that the engine does not know.
+// Unlisted returns the tables in the directory that the engine does not know.
 func Unlisted(fsys vfs.FS, dir string, db *pebble.DB) ([]string, error) {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -81,7 +81,7 @@ func Unlisted(fsys vfs.FS, dir string, db *pebble.DB) ([]string, error) {
 	return slices.DeleteFunc(names, func(n string) bool { return !IsTable(n) || listed[n] }), nil
 }
 
-// Manifest is the path of the engine's list of tables.
+// Manifest returns the path of the engine's list of tables.
 func Manifest(fsys vfs.FS, dir string) string {
 	if d, err := pebble.Peek(dir, fsys); err == nil && d.Exists {
 		return d.ManifestFilename

@@ -7,31 +7,30 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Guard stands between the key-value store and the disk. Pebble ends the process when its write-ahead log cannot be
-// written, tries for ever where a table cannot, and stalls whoever commits meanwhile. With a guard the first failure is
-// the last thing that reaches the disk, as if the power had been cut then: what was acknowledged is there, and nothing
-// is removed any more. The key-value store goes on in memory, for its readers, and never learns of it; the store tells
-// whoever opens it or writes.
+// Guard stands between the engine and the disk. Pebble ends the process when it cannot write its write-ahead log, and tries for ever when it
+// cannot write a table, while commits stall. With a guard nothing reaches the disk after the first failure, as if the power had been cut then:
+// everything that was acknowledged is there, and nothing is removed any more. The engine goes on in memory, for its readers, and never learns
+// of the failure; the store tells whoever opens it or writes.
 type Guard struct {
 	vfs.FS
-	dir     string      // what is outside is not this store's, and nothing is guarded there
-	memory  *vfs.MemFS  // what is written after the failure
+	dir     string      // files outside are not this store's, and are not guarded
+	memory  *vfs.MemFS  // takes what the engine writes after the failure
 	fail    func(error) // notes a failure and trips, in this order
 	tripped atomic.Bool
 }
 
-// NewGuard guards the files of a directory. fail is told of each failure, on the goroutine that meets it, and trips the guard.
+// NewGuard guards the files of a directory. It calls fail with each failure, on the goroutine that meets it; fail has to trip the guard.
 func NewGuard(fs vfs.FS, dir string, fail func(error)) *Guard {
 	return &Guard{FS: fs, dir: dir, memory: vfs.NewMem(), fail: fail}
 }
 
-// outside reports whether a path is not in the guarded directory: a copy is written there.
+// outside reports whether a path is not in the guarded directory, as the paths of a copy are.
 func (g *Guard) outside(name string) bool { return name != g.dir && g.FS.PathDir(name) != g.dir }
 
-// Trip keeps everything from the disk from now on.
+// Trip keeps everything away from the disk from now on.
 func (g *Guard) Trip() { g.tripped.Store(true) }
 
-// failed notes how an operation ended, and reports whether this one or an earlier one failed.
+// failed takes the error of an operation, and reports whether this or an earlier one failed.
 func (g *Guard) failed(err error) bool {
 	if err != nil {
 		g.fail(err) // which trips
@@ -60,7 +59,7 @@ func (g *Guard) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.Fi
 	return g.opened(f, err, name, c)
 }
 
-// opened guards a file that was opened for writing, or takes one in memory for one that could not be.
+// opened guards a file that was opened for writing. Where it could not be opened, it returns a file in memory.
 func (g *Guard) opened(f vfs.File, err error, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err == nil {
 		return &guardedFile{File: f, g: g, name: name, category: c, log: isLog(g.FS.PathBase(name))}, nil
@@ -69,8 +68,7 @@ func (g *Guard) opened(f vfs.File, err error, name string, c vfs.DiskWriteCatego
 	return g.inMemory(name, c)
 }
 
-// isLog reports whether nothing is ever read of a file that is written, but when the store is opened: of the log, and
-// of the list of tables.
+// isLog reports whether a file that the engine writes is read only when a store opens: the log, and the list of tables.
 func isLog(base string) bool {
 	return strings.HasSuffix(base, ".log") || strings.HasPrefix(base, "MANIFEST")
 }
@@ -102,13 +100,13 @@ func (g *Guard) Stat(name string) (vfs.FileInfo, error) {
 	return g.FS.Stat(name)
 }
 
-// Remove implements vfs.FS. A restart needs what is on the disk.
+// Remove implements vfs.FS. After a failure it leaves everything on the disk, as a restart needs it.
 func (g *Guard) Remove(name string) error {
 	if g.failed(nil) && !g.outside(name) {
-		_ = g.memory.Remove(name) // it may be on the disk
+		_ = g.memory.Remove(name) // it may be only on the disk
 		return nil
 	}
-	return g.FS.Remove(name) // what is not removed today is removed at the next start
+	return g.FS.Remove(name) // a file that stays is removed at the next start
 }
 
 // Rename implements vfs.FS.
@@ -123,11 +121,11 @@ func (g *Guard) Rename(old, name string) error {
 			g.failed(err)
 		}
 	}
-	_ = g.memory.Rename(old, name) // what is on the disk stays as it is
+	_ = g.memory.Rename(old, name) // files on the disk stay as they are
 	return nil
 }
 
-// OpenDir implements vfs.FS. Directories are opened to be synced.
+// OpenDir implements vfs.FS. The engine opens directories to sync them.
 func (g *Guard) OpenDir(name string) (vfs.File, error) {
 	f, err := g.FS.OpenDir(name)
 	if g.outside(name) {

@@ -6,10 +6,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// guardedFile is a file open for writing, front to back. When an operation fails, a log goes nowhere from then on; a
-// table, which will be read, is taken into memory as far as it got and goes on there.
+// guardedFile is a file open for writing, front to back. When an operation fails, writes to a log go nowhere from then on. A table, which will be
+// read, moves into memory as far as it got, and goes on there.
 type guardedFile struct {
-	vfs.File // the one on disk, then the one in memory
+	vfs.File // the file on disk, then the one in memory
 	g        *Guard
 	name     string
 	category vfs.DiskWriteCategory
@@ -73,7 +73,7 @@ func (f *guardedFile) do(op func() error) error {
 	return op()
 }
 
-// move takes the file into memory.
+// move copies the file into memory and goes on there.
 func (f *guardedFile) move() error {
 	m, err := f.g.inMemory(f.name, f.category)
 	if err != nil {

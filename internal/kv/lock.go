@@ -14,10 +14,10 @@ import (
 // ErrInUse says that another process has the store open.
 var ErrInUse = errors.New("data directory is in use by another process: stop that first")
 
-// LockDirectory takes the lock that the engine would take, to tell a second process from other trouble. On a disk that
-// nobody can write to there is nothing to keep others from. With readOnly the directory must be there.
+// LockDirectory takes the lock that the engine would take. It fails with ErrInUse where another process has the lock, and with other errors for
+// other trouble. With readOnly the directory must exist, and a disk that nobody can write to needs no lock.
 func LockDirectory(fsys vfs.FS, dir string, readOnly bool) (*pebble.Lock, error) {
-	if readOnly { // the lock is a file, which would be made
+	if readOnly { // the lock is a file, which must not be made in a directory that is not there
 		if _, err := fsys.Stat(dir); err != nil {
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func LockDirectory(fsys vfs.FS, dir string, readOnly bool) (*pebble.Lock, error)
 	return nil, fmt.Errorf("%w (%w)", ErrInUse, err)
 }
 
-// Unlocked is a file system whose locks hold nobody off.
+// Unlocked is a file system whose locks keep nobody out.
 type Unlocked struct{ vfs.FS }
 
 // Lock implements vfs.FS.

@@ -10,22 +10,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TrimLogs cuts the logs of a copy that were copied while they were written: of what came after the copy had begun there may be a later
-// part and not an earlier one.
+// TrimLogs cuts the logs of a copy that was made while the engine wrote them. Of writes after the beginning of the copy, the copy may have a
+// later one and lack an earlier one.
 func TrimLogs(fsys vfs.FS, dir string) error {
 	return damagedLogs(fsys, dir, func(path string, w *walFile, at int) error {
 		return errors.Join(writeFile(fsys, path, w.b[:at]), SyncParent(fsys, path))
 	})
 }
 
-// CheckLogs looks for places in the engine's logs that were durable and cannot be read.
+// CheckLogs fails with ErrDamaged where a place in the engine's logs was durable and cannot be read.
 func CheckLogs(fsys vfs.FS, dir string) error {
 	return damagedLogs(fsys, dir, func(path string, _ *walFile, at int) error {
 		return fmt.Errorf("%w: %s: it cannot be read at byte %d", ErrDamaged, path, at)
 	})
 }
 
-// damagedLogs calls do for each of the engine's logs with a place that was durable and cannot be read, the first in it.
+// damagedLogs calls do for each of the engine's logs with a place that was durable and cannot be read. at is the first such place in the log.
 func damagedLogs(fsys vfs.FS, dir string, do func(path string, w *walFile, at int) error) error {
 	names, err := fsys.List(dir)
 	if err != nil {

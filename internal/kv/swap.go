@@ -9,18 +9,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A repair writes a second store beside the first and puts it into its place by renaming, in an order in which an end
-// at any moment leaves one that opens: under its first name the new one is not complete; under the second it is; then
-// the old one moves away, kept until the operator removes it; then the new one takes its place. Where a crash came
-// before this last step, FinishSwap takes it.
+// A repair writes a second store beside the first, and puts it into the place of the first by renaming. A crash at any moment leaves a store
+// that opens. Under its first name the new store is not complete; under the second it is. Then the old one moves away, and stays until the
+// operator removes it. Then the new one takes its place. Where a crash came before this last step, FinishSwap takes it.
 const (
-	SuffixBuilding = ".repair"   // may be left by a crash; the next repair removes it
-	SuffixComplete = ".repaired" // whole, checked and durable
-	SuffixSalvage  = ".salvage"  // what a repair gathers from a store that the engine cannot read
-	suffixBroken   = ".broken-"  // and the time
+	SuffixBuilding = ".repair"   // a crash may leave it; the next repair removes it
+	SuffixComplete = ".repaired" // complete, checked and durable
+	SuffixSalvage  = ".salvage"  // has what a repair gathers from a store that the engine cannot read
+	suffixBroken   = ".broken-"  // the old store; the time follows
 )
 
-// SwapIn puts the complete new store in the place of dir and says where the old one is.
+// SwapIn puts the complete new store into the place of dir, and returns where the old one is.
 func SwapIn(fsys vfs.FS, dir string, now time.Time) (old string, err error) {
 	old, err = brokenName(fsys, dir, now)
 	if err != nil {
@@ -37,7 +36,7 @@ func SwapIn(fsys vfs.FS, dir string, now time.Time) (old string, err error) {
 	return old, nil
 }
 
-// brokenName is a name for the old store that is not taken.
+// brokenName returns a free name for the old store.
 func brokenName(fsys vfs.FS, dir string, now time.Time) (string, error) {
 	base := dir + suffixBroken + now.UTC().Format("20060102T150405Z")
 	name := base
@@ -66,8 +65,8 @@ func FinishSwap(fsys vfs.FS, dir string) error {
 	return SyncParent(fsys, dir)
 }
 
-// AbandonSwap removes the new store of a swap that failed, unless the old one has moved away already: then the new one
-// is what FinishSwap puts into its place.
+// AbandonSwap removes the new store of a swap that failed, unless the old one has moved away already. Then FinishSwap puts the new one into its
+// place.
 func AbandonSwap(fsys vfs.FS, dir string) error {
 	there, err := Exists(fsys, dir)
 	if err != nil || !there {
@@ -81,7 +80,7 @@ func AbandonSwap(fsys vfs.FS, dir string) error {
 	return nil
 }
 
-// SyncParent makes durable what the directory around a path says.
+// SyncParent makes the entries of the directory around a path durable.
 func SyncParent(fsys vfs.FS, path string) error {
 	d, err := fsys.OpenDir(fsys.PathDir(path))
 	if err != nil {
@@ -90,7 +89,7 @@ func SyncParent(fsys vfs.FS, path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Exists reports whether there is something under a path.
+// Exists reports whether a path exists.
 func Exists(fsys vfs.FS, path string) (bool, error) {
 	_, err := fsys.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,17 +15,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Version is what one file of the engine says of a key: a value, or that it is gone. Of several versions the one with the
-// highest number counts.
+// Version is what one file of the engine says about a key: a value, or that the key is gone. Of several versions the one with the highest number
+// counts.
 type Version struct {
 	Key, Value []byte
 	Number     uint64
 	Gone       bool
-	Block      int64 // of a table: where the block begins that it stands in
+	Block      int64 // of a table: the beginning of its block
 }
 
-// tableFile is a table of the engine, read without the engine and block by block, so that a damaged block costs no
-// other.
+// tableFile reads a table of the engine without the engine and block by block, so that a damaged block costs no other.
 type tableFile struct {
 	r      *sstable.Reader
 	schema colblk.KeySchema
@@ -48,7 +47,7 @@ func openTable(fsys vfs.FS, path string) (*tableFile, error) {
 		Filters:    map[string]sstable.FilterPolicy{policy.Name(): policy},
 	})
 	if err != nil {
-		return nil, err // it has closed the file
+		return nil, err // sstable.NewReader has closed the file
 	}
 	return &tableFile{r, schema}, nil
 }
@@ -56,12 +55,11 @@ func openTable(fsys vfs.FS, path string) (*tableFile, error) {
 // keysPerBundle is part of the name of the engine's own key schema.
 const keysPerBundle = 16
 
-// each calls do with all that the table says, and tells how many of its blocks could not be read. What do is given is
-// valid during the call.
+// each calls do with every version in the table, and returns how many of its blocks it could not read. A version is valid during the call.
 func (t *tableFile) each(do func(Version) error) (bad int, err error) {
 	layout, err := t.r.Layout()
 	if err != nil {
-		return 1, nil // its index is gone, and with it the way to all that it holds
+		return 1, nil // without its index nothing leads to the blocks
 	}
 	for _, b := range layout.Data {
 		versions, err := t.block(b.Handle)
@@ -78,7 +76,7 @@ func (t *tableFile) each(do func(Version) error) (bad int, err error) {
 	return bad, nil
 }
 
-// block reads a data block. What its checksum lets through and is wrong all the same may make the engine panic.
+// block reads a data block. Wrong bytes that the checksum lets through may make the engine panic; block returns that as an error.
 func (t *tableFile) block(at block.Handle) (versions []Version, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -101,7 +99,7 @@ func (t *tableFile) block(at block.Handle) (versions []Version, err error) {
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for kv := it.First(); kv != nil; kv = it.Next() {
 		value, ok := kindOf(kv.K.Kind())
-		if !ok || !kv.V.IsInPlaceValue() { // what is kept apart is an older version than the one before it
+		if !ok || !kv.V.IsInPlaceValue() { // a value that is kept apart belongs to an older version than the one before
 			continue
 		}
 		v := Version{Key: append([]byte(nil), kv.K.UserKey...), Number: uint64(kv.K.SeqNum()), Gone: !value, Block: int64(at.Offset)}
@@ -113,7 +111,7 @@ func (t *tableFile) block(at block.Handle) (versions []Version, err error) {
 	return versions, nil
 }
 
-// kindOf says whether the engine's record sets a value or removes one, and whether it is one of these at all.
+// kindOf reports whether a record of the engine sets a value or removes one; ok is false for any other record.
 func kindOf(k pebble.InternalKeyKind) (value, ok bool) {
 	switch k {
 	case pebble.InternalKeyKindSet, pebble.InternalKeyKindSetWithDelete:
@@ -124,7 +122,8 @@ func kindOf(k pebble.InternalKeyKind) (value, ok bool) {
 	return false, false
 }
 
-// ReadTable reads a whole table; one that cannot even be opened counts as one unreadable block.
+// ReadTable calls do with every version in a table, and returns how many of its blocks it could not read. A table that cannot even be opened
+// counts as one such block.
 func ReadTable(fsys vfs.FS, path string, do func(Version) error) (bad int, err error) {
 	t, err := openTable(fsys, path)
 	if err != nil {

@@ -13,22 +13,22 @@ import (
 	"github.com/graspd/graspd/internal/layout"
 )
 
-// ErrDamaged says that what is on the disk is not what was written.
+// ErrDamaged says that the disk does not have what was written.
 var ErrDamaged = errors.New("the data is damaged, \"graspd check --repair\" saves what can be read")
 
-// Tuning is what the key-value store is opened with.
+// Tuning says how to open the engine.
 type Tuning struct {
 	FS         vfs.FS
 	Lock       *pebble.Lock // nil where nobody else opens it
 	CacheBytes int64
 	TableBytes uint64
-	Simulated  bool // the disk is none: nothing looks for work by the clock
+	Simulated  bool // the disk is simulated, and nothing looks for work by the clock
 	Logger     *slog.Logger
-	Fail       func(error) // is told of what the key-value store cannot go on after
+	Fail       func(error) // called with an error after which the engine cannot go on
 }
 
-// Options tunes the key-value store for a small machine: few and small memtables, one compaction at a time, and
-// filters, since most lookups are for what is not there.
+// Options returns the engine's options, tuned for a small machine: few and small memtables, one compaction at a time, and filters, as most
+// lookups are for keys that are not there.
 func (t Tuning) Options() *pebble.Options {
 	log := &pebbleLogger{t.Logger, t.Fail}
 	p := &pebble.Options{
@@ -43,7 +43,7 @@ func (t Tuning) Options() *pebble.Options {
 		EventListener:               log.events(),
 	}
 	if t.Simulated {
-		// The usual one looks for work ten times a second, which would make up nearly all of a simulated day.
+		// The usual scheduler looks for work ten times a second, which would take up nearly all of a simulated day.
 		p.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
 	}
 	for i := range p.Levels {
@@ -56,18 +56,18 @@ func (t Tuning) Options() *pebble.Options {
 	return p
 }
 
-// logCompression is MinLZ at the first of its levels for the data: the second one takes twice as long for 4 % less disk.
-// zstd takes less still, but events are read one by one, and without cgo the engine sets up a decoder for every block.
+// logCompression is MinLZ at the first of its levels for the data: the second one takes twice as long for 4 % less disk. zstd takes less disk
+// still, but the store reads events one by one, and without cgo the engine sets up a zstd decoder for every block.
 var logCompression = func() *block.CompressionProfile {
-	p := *block.MinLZCompression // under its name, which the engine looks up
+	p := *block.MinLZCompression // keeps its name, which the engine looks up
 	p.DataBlocks.Level = 1       // minlz.LevelFastest
 	p.MinReductionPercent = 5
 	return &p
 }()
 
-// spans keeps the log in tables of its own. Its keys only grow, so these tables overlap nothing, and the merging of the
-// index rows does not write the events again and again. Index rows hardly shrink under the costlier compression, which
-// is left to the log. Tables of before may have another; each block says which.
+// spans keeps the log in tables of its own. As its keys only grow, these tables overlap no others, and merging index rows does not write the
+// events again and again. Only the log has the costlier compression, under which index rows hardly shrink. Older tables may have another
+// compression; each block says which.
 func spans(key []byte) (policy pebble.SpanPolicy, end []byte, err error) {
 	switch table := key[0]; {
 	case table < layout.TableLog:
@@ -78,13 +78,13 @@ func spans(key []byte) (policy pebble.SpanPolicy, end []byte, err error) {
 	return pebble.SpanPolicy{PreferFastCompression: true}, nil, nil
 }
 
-// pebbleLogger takes what the key-value store has to say. Failures of the disk become the store's failure.
+// pebbleLogger takes the messages of the engine. A failure of the disk becomes the store's failure.
 type pebbleLogger struct {
 	log  *slog.Logger
 	fail func(error)
 }
 
-// Infof is silent: it is about the inner life of the key-value store.
+// Infof is silent: its messages are about the inner life of the engine.
 func (l *pebbleLogger) Infof(string, ...any) {}
 
 // Errorf logs.
@@ -92,7 +92,7 @@ func (l *pebbleLogger) Errorf(format string, args ...any) {
 	l.log.Error("the key-value store reports an error", "message", fmt.Sprintf(format, args...))
 }
 
-// Fatalf is called where the key-value store cannot go on. It must not end the process: whoever commits next is told.
+// Fatalf is called where the engine cannot go on. It does not end the process: the next commit fails with the error.
 func (l *pebbleLogger) Fatalf(format string, args ...any) {
 	l.fail(fmt.Errorf(format, args...))
 }

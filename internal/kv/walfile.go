@@ -13,24 +13,24 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The engine's log files are made of blocks, these of chunks: checksum (4), length (2), encoding (1), number of the log
-// (4), in the newer encodings how far the file was durable when the chunk was written (8), and the payload. A record is
-// one chunk, or a first, some middle ones and a last. Numbers are little endian.
+// The engine's log files consist of blocks, and blocks of chunks. A chunk has a checksum (4 bytes), a length (2), an encoding (1), the number of
+// the log (4), in the newer encodings how far the file was durable when the chunk was written (8), and the payload. A record is one chunk, or
+// a first, some middle ones and a last. Numbers are little endian.
 const (
 	walBlock      = 32 << 10
 	walHeader     = 7 + 4
 	walSyncHeader = walHeader + 8
 	walFull       = 5 // the first encoding with a number; first, middle and last follow
-	walSyncFull   = 9 // the same with what was durable
+	walSyncFull   = 9 // the first encoding that also tells what was durable; three follow
 	walEncodings  = 13
 )
 
-// walFile is a log file of the engine, read without the engine: a damaged place costs no more than its record, and it
-// is told from the end that a crash left.
+// walFile reads a log file of the engine without the engine. A damaged place costs no more than its record, and walFile tells damage from the end
+// that a crash left.
 type walFile struct {
 	b      []byte
 	number uint32
-	newest bool // there is none with a higher number
+	newest bool // no log has a higher number
 }
 
 func openWAL(fsys vfs.FS, path string) (*walFile, error) {
@@ -49,12 +49,12 @@ func openWAL(fsys vfs.FS, path string) (*walFile, error) {
 // walChunk is one chunk.
 type walChunk struct {
 	payload []byte
-	part    byte // 0 is all of a record, 1 to 3 its first, a middle, its last part
-	durable int  // what was before this place was durable when it was written
+	part    byte // 0 is a whole record; 1, 2 and 3 are its first, a middle and its last part
+	durable int  // everything before this place was durable when the chunk was written
 	end     int
 }
 
-// chunk is the chunk at a place, if there is a whole one of this log.
+// chunk returns the chunk at a place, if there is a whole one of this log.
 func (w *walFile) chunk(at int) (c walChunk, ok bool) {
 	b := w.b[at:min(len(w.b), at/walBlock*walBlock+walBlock)]
 	if len(b) < walHeader || b[6] < walFull || b[6] >= walEncodings || binary.LittleEndian.Uint32(b[7:]) != w.number {
@@ -133,13 +133,13 @@ func (w *walFile) closed(at int) bool {
 	return bytes.HasPrefix(w.b[at:], end)
 }
 
-// blank reports whether the rest of a block is empty.
+// blank reports whether the rest of the block from a place on is empty.
 func (w *walFile) blank(at int) bool {
 	b := w.b[at:min(len(w.b), at/walBlock*walBlock+walBlock)]
 	return b[0] == 0 && len(bytes.TrimLeft(b, "\x00")) == 0
 }
 
-// eachVersion reads one committed batch.
+// eachVersion calls do with every version in a committed batch.
 func eachVersion(repr []byte, do func(Version) error) error {
 	h, ok := batchrepr.ReadHeader(repr)
 	if !ok {
@@ -149,7 +149,7 @@ func eachVersion(repr []byte, do func(Version) error) error {
 	for number := uint64(h.SeqNum); ; number++ {
 		kind, key, value, ok, err := r.Next()
 		if err != nil || !ok {
-			return nil // what the record's checksum covers is whole
+			return nil // the record's checksum vouches for the batch
 		}
 		if sets, ok := kindOf(kind); ok {
 			if err := do(Version{Key: key, Value: value, Number: number, Gone: !sets}); err != nil {
@@ -159,7 +159,7 @@ func eachVersion(repr []byte, do func(Version) error) error {
 	}
 }
 
-// ReadWAL calls do with all that a log file says, and tells how many places of it are damaged.
+// ReadWAL calls do with every version in a log file, and returns how many places in it are damaged.
 func ReadWAL(fsys vfs.FS, path string, do func(Version) error) (bad int, err error) {
 	w, err := openWAL(fsys, path)
 	if err != nil {

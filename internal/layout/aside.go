@@ -2,10 +2,10 @@ package layout
 
 import "encoding/binary"
 
-// What is put aside is kept out of sight: it is not stored, nothing serves it, and its id is remembered as refused. It stands
-// under the number of a case, which means something only to who puts it there, and under the number of its entry in the log.
+// An event that is put aside is out of sight: it is not stored, nothing serves it, and its id is remembered as refused. It stands under the
+// number of a case, which means something only to whoever put it aside, and under the number of its entry in the log.
 
-// AsideKey is the key of an entry that is put aside under a case.
+// AsideKey returns the key of an entry that is put aside under a case.
 func AsideKey(of uint64, s Seq) []byte {
 	return binary.BigEndian.AppendUint64(numberKey(TableAside, of), uint64(s))
 }

@@ -1,18 +1,18 @@
 package layout
 
-// Cases says in which cases of its name a tag stands with a value. NIP-22 names the root of a thread by E, A, K and P and
-// what is answered by e, a, k and p, and mostly both are the same, so these share a row. No other tag does: who looks for
-// one case would step over rows that have the other.
+// Cases says in which cases of its name an event has a tag with a value. NIP-22 names the root of a thread by E, A, K and P, and the answered
+// event by e, a, k and p. Mostly both are the same, so these tags share a row. No other tags do: a search for one case would have to step over
+// rows that have the other.
 type Cases byte
 
 const (
 	LowerCase Cases = 1 << iota
 	upperCase
 
-	lowerBit = 'a' - 'A' // turns a letter into the lower case of it
+	lowerBit = 'a' - 'A' // turns a letter into its lower case
 )
 
-// Shared is the name under which a tag's rows stand, and its case where they are shared by both; 0 where they are not.
+// Shared returns the name under which a tag's rows stand, and the tag's case where both cases share them; 0 where they do not.
 func Shared(name byte) (byte, Cases) {
 	switch name {
 	case 'a', 'e', 'k', 'p':
@@ -23,7 +23,7 @@ func Shared(name byte) (byte, Cases) {
 	return name, 0
 }
 
-// Meets reports whether a row with these cases is one of those that are asked for, where 0 asks for all.
+// Meets reports whether a row with these cases is wanted. With 0, asked wants all.
 func (c Cases) Meets(asked Cases) bool { return asked == 0 || c&asked != 0 }
 
 // Append appends the cases to the value of a row, where the row has cases.
@@ -34,7 +34,7 @@ func (c Cases) Append(value []byte) []byte {
 	return value
 }
 
-// cutCases takes the cases off the value of a row. What is none of them makes the rest nil, which is no value.
+// cutCases takes the cases off the value of a row. Where they are invalid it returns a nil rest, which is no value.
 func cutCases(value []byte) (Cases, []byte) {
 	last := len(value) - 1
 	c := Cases(value[last])
@@ -44,7 +44,7 @@ func cutCases(value []byte) (Cases, []byte) {
 	return c, value[:last]
 }
 
-// CasesOf are the cases in the value of a row.
+// CasesOf returns the cases in the value of a row.
 func CasesOf(value []byte, flagged bool) (Cases, error) {
 	if flagged {
 		r, err := ParseFlaggedRow(value)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Counters are what is counted of a store; every commit writes them.
+// Counters has what a store counts. Every commit writes them.
 type Counters struct {
 	Head         Seq
 	Events       int64
@@ -15,7 +15,7 @@ type Counters struct {
 	FlaggedRows  int64
 	Seqs         Seq // the numbers of all stored events, added up
 	Waiting      int64
-	WaitingBytes int64 // their events as they are encoded
+	WaitingBytes int64 // bytes of the encoded events that wait
 }
 
 const countersLen = 8 * 8
@@ -28,7 +28,7 @@ func (c Counters) Append(dst []byte) []byte {
 	return dst
 }
 
-// ReadCounters parses the counters of any format that is read. Format 2 has none of what waits: then they are 0.
+// ReadCounters parses the counters of any format from oldestFormat on. In format 2 nothing waits, and those counters are 0.
 func ReadCounters(b []byte) (Counters, error) {
 	if len(b) == countersLen-2*8 {
 		b = append(bytes.Clone(b), make([]byte, 2*8)...)

@@ -8,22 +8,21 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Seq numbers the entries of the feed, from 1 on. A number is never given twice, but may never be seen: what it stood
-// for can be gone by the time a reader comes.
+// Seq numbers the entries of the feed, from 1 on. No number is given twice. A reader may never see a number, as its entry may have gone before.
 type Seq uint64
 
-// Source says which way an event came.
+// Source says in which way an event came.
 type Source uint8
 
 // The sources of an event. Their numbers are on disk.
 const (
-	Direct  Source = iota // published here by a client
+	Direct  Source = iota // a client published it here
 	Live                  // by a live subscription on another relay
 	Catchup               // by a catch-up
 	Daily                 // by a full resync
 )
 
-// String is the source's name as metrics have it.
+// String returns the source's name as metrics have it.
 func (s Source) String() string {
 	switch s {
 	case Direct:
@@ -47,14 +46,14 @@ const (
 	ReasonReplaced                    // a newer version came (NIP-01)
 	ReasonExpired                     // NIP-40
 	ReasonVanished                    // NIP-62
-	ReasonWithdrawn                   // an announcement that no longer belongs here
+	ReasonWithdrawn                   // it is an announcement that no longer belongs here
 	ReasonLapsed                      // the git data that it waited for did not come
-	ReasonRefused                     // it waited, and is not wanted any more
+	ReasonRefused                     // it waited, and nobody wants it any more
 	ReasonBarred                      // the operator does not want it
-	ReasonUnused                      // a deletion that has removed nothing, and is served no longer
+	ReasonUnused                      // it is a deletion that has removed nothing and has been served for long enough
 )
 
-// String is a word for the reason.
+// String returns a word for the reason.
 func (r Reason) String() string {
 	switch r {
 	case ReasonDeleted:
@@ -79,7 +78,7 @@ func (r Reason) String() string {
 	return "reason " + strconv.Itoa(int(r))
 }
 
-// Outcome is what a removed event is remembered as.
+// Outcome returns the outcome as which a removed event is remembered.
 func (r Reason) Outcome() policy.Outcome {
 	switch r {
 	case ReasonDeleted:
@@ -98,7 +97,7 @@ func (r Reason) Outcome() policy.Outcome {
 	return policy.Superseded
 }
 
-// ReasonOf is why the wait of an event ends that is remembered for this.
+// ReasonOf returns the reason for which the wait of an event ends that is remembered with that outcome.
 func ReasonOf(why policy.Outcome) Reason {
 	switch why {
 	case policy.Superseded:
@@ -115,8 +114,8 @@ func ReasonOf(why policy.Outcome) Reason {
 	return ReasonRefused
 }
 
-// Entry is one step of the feed: an event was added (Event and Source), or began to wait (Waits and Source), or was removed or waits no
-// longer (Removed and Reason). One that waited and is added needs no removal.
+// Entry is one step of the feed. An event was added (Event and Source), or began to wait (Waits and Source), or was removed or no longer waits
+// (Removed and Reason). An event that waited and is added has no entry of removal.
 type Entry struct {
 	Seq     Seq
 	Event   *nostr.Event
@@ -139,14 +138,14 @@ func AddedEntry(seq Seq, value []byte) (Entry, error) {
 	return Entry{Seq: seq, Event: e, Source: src}, nil
 }
 
-// WaitingEntry parses a row of what waits.
+// WaitingEntry parses a row of an event that waits.
 func WaitingEntry(seq Seq, value []byte) (Entry, error) {
 	e, err := AddedEntry(seq, value)
 	e.Event, e.Waits = nil, e.Event
 	return e, err
 }
 
-// RemovedEntry parses a row of the removals.
+// RemovedEntry parses a row of a removal.
 func RemovedEntry(seq Seq, value []byte) (Entry, error) {
 	id, why, err := parseRemoved(value)
 	return Entry{Seq: seq, Removed: id, Reason: why}, err

@@ -7,19 +7,19 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Facts are what an index knows of an event.
+// Facts has what the indexes know about an event.
 type Facts struct {
 	ID     nostr.ID
 	Time   int64
 	Kind   nostr.Kind
 	Author nostr.PubKey
 	Tags   []TagFact        // each value of a tag once
-	places map[tagValue]int // where each is in tags, while many are added; nil else
+	places map[tagValue]int // where each stands in Tags, while many are added; else nil
 
 	Address Hash // of a replaceable event; zero for all others
 }
 
-// TagFact is a one-letter tag, the hash of its value, and in which cases the event has it where these share a row.
+// TagFact is a one-letter tag, the hash of its value, and the cases in which the event has it, where cases share a row.
 type TagFact struct {
 	tagValue
 	Cases Cases
@@ -31,14 +31,14 @@ type tagValue struct {
 	Hash Hash
 }
 
-// keptTags are the tags that are remembered of an event that is not stored: those that sync asks by, a and e in either case.
+// keptTags has the tags that are remembered of an event that is not stored: those by which sync asks, a and e in either case.
 const keptTags = "aeqd"
 
-// MaxKeptTags is how many tags of one event are remembered, the first ones. An orphan with more is not remembered at all: it may wait for what
-// any of them names.
+// MaxKeptTags is how many tags of one event are remembered, the first ones. An orphan with more is not remembered at all, as it may wait for the
+// event that any of them names.
 const MaxKeptTags = 64
 
-// FactsOf lists what the indexes hold of an event: every one-letter tag that has a value.
+// FactsOf returns the facts of an event, with every one-letter tag that has a value.
 func FactsOf(e *nostr.Event) Facts {
 	f := Facts{ID: e.ID, Time: e.CreatedAt, Kind: e.Kind, Author: e.PubKey}
 	if a := e.Address(); a != "" {
@@ -54,7 +54,7 @@ func FactsOf(e *nostr.Event) Facts {
 	return f
 }
 
-// add takes up a tag.
+// add adds a tag.
 func (f *Facts) add(name byte, h Hash) {
 	name, c := Shared(name)
 	v := tagValue{name, h}
@@ -68,7 +68,7 @@ func (f *Facts) add(name byte, h Hash) {
 	f.Tags = append(f.Tags, TagFact{v, c})
 }
 
-// find tells where a tag's value stands among the tags.
+// find returns where a tag's value stands in Tags.
 func (f *Facts) find(v tagValue) (int, bool) {
 	if len(f.Tags) < fewTags {
 		i := slices.IndexFunc(f.Tags, func(t TagFact) bool { return t.tagValue == v })
@@ -84,12 +84,12 @@ func (f *Facts) find(v tagValue) (int, bool) {
 	return i, ok
 }
 
-// fewTags are compared one by one; more need a map.
+// fewTags is how many tags find compares one by one; more need a map.
 const fewTags = 16
 
 func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
-// Kept is f with only the kinds of tags that are remembered; the caller bounds their number by MaxKeptTags.
+// Kept returns f with only the tags of keptTags. The caller bounds their number by MaxKeptTags.
 func (f Facts) Kept() Facts {
 	var tags []TagFact
 	for _, t := range f.Tags {
@@ -101,8 +101,8 @@ func (f Facts) Kept() Facts {
 	return f
 }
 
-// EachRow calls do with the prefix of every index row that the event has, and the cases of one that both share; 0 of all others. The
-// slice is reused, and has room for a key.
+// EachRow calls do with the prefix of every index row of the event, and with the cases of a row that cases share; 0 for any other. The next call
+// reuses the slice, which has room for a key.
 func (f Facts) EachRow(do func(prefix []byte, of Cases) error) error {
 	buf := append(make([]byte, 0, MaxPrefix+OrderLen), KindPrefix(f.Kind)...)
 	if err := do(buf, 0); err != nil {
@@ -127,7 +127,7 @@ func (f Facts) EachRow(do func(prefix []byte, of Cases) error) error {
 	return nil
 }
 
-// Rows is the number of index rows that the event has.
+// Rows returns the number of index rows that the event has.
 func (f Facts) Rows() int64 {
 	n := int64(2 + len(f.Tags))
 	if !IsUsual(f.Kind) {

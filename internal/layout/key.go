@@ -36,14 +36,13 @@ import (
 //	p name                               -> a note                              (nothing to do with events)
 //	R name                               -> a row                               (changes with events)
 //
-// Numbers are big endian, so that bytes sort as they do; times in index keys are inverted, so that an index reads as
-// NIP-01 wants it: newest first, lowest id first. An event has about eight rows. Having its whole id in each takes
-// some 260 bytes on disk, and makes lists of (time, id) ten times cheaper than a look into
-// another table for each (0.3 µs instead of 3); it also lets indexes be intersected without reading events.
+// Numbers are big endian, so that bytes sort as numbers do. Times in index keys are inverted, so that an index reads as NIP-01 wants it: newest
+// first, lowest id first. An event has about eight rows. Its whole id in each takes some 260 bytes on disk. That makes lists of (time, id) ten
+// times cheaper than a look into another table for each (0.3 µs instead of 3), and lets indexes be intersected without reading events.
 //
-// Rows are most of what a written event costs, so there are none that others can stand for. Those by time alone and by
-// author alone are merged from those of the usual kinds, and written only for events of other kinds (kinds.go). And the
-// tags of NIP-22 stand in one row with the same value under the other case of their names: cases says which.
+// Rows are most of the cost of writing an event, so there is no row that others can stand for. Lists by time alone and by author alone are merged
+// from the rows of the usual kinds; events of other kinds have rows for them (kinds.go). And a tag of NIP-22 shares a row with the same value
+// under the other case of its name: cases says which the event has.
 const (
 	TableMeta           = 'm'
 	TableLog            = 'l'
@@ -74,7 +73,7 @@ const (
 	TableWaitRepository = 'y'
 	TableWaitAuthor     = 'f'
 
-	// Index tables; the flagged one of each is its capital.
+	// Index tables. The flagged table of each is its capital.
 	TableTime       = 't' // of events whose kind is not usual
 	TableKind       = 'k'
 	TableAuthor     = 'a' // of events whose kind is not usual
@@ -84,51 +83,51 @@ const (
 	FlagBit = 'a' - 'A'
 )
 
-// HashLen is the number of bytes of SHA-256 that stand for a value (a tag's value, an address), and of a public key
-// that stand for it. With 128 bits nobody can make one value meet another's, so rows need no second look.
+// HashLen is how many bytes of SHA-256 stand for a value (of a tag, or an address), and how many bytes of a public key stand for the key. With 128
+// bits nobody can make two values collide, so rows need no second look.
 const HashLen = 16
 
-// OrderLen is the part of an index key that sorts: inverted time, id.
+// OrderLen is the length of the part of an index key that sorts: inverted time, id.
 const OrderLen = 8 + 32
 
-// Hash is what stands for a value in keys.
+// Hash stands for a value in keys.
 type Hash [HashLen]byte
 
-// HashOf is the beginning of SHA-256 of a value.
+// HashOf returns the beginning of SHA-256 of a value.
 func HashOf(value string) Hash {
-	var short [192]byte // which holds an id or an address, and needs no allocation
+	var short [192]byte // has room for an id or an address, without an allocation
 	sum := sha256.Sum256(append(short[:0], value...))
 	return Hash(sum[:HashLen])
 }
 
-// numberKey is the key of a number in a table.
+// numberKey returns the key of a number in a table.
 func numberKey(table byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{table}, n)
 }
 
-// IDKey is the key of an event's id, or of a public key, in a table.
+// IDKey returns the key of an event's id, or of a public key, in a table.
 func IDKey(table byte, id nostr.ID) []byte {
 	return append(append(make([]byte, 0, 1+len(id)), table), id[:]...)
 }
 
-// HashKey is the key of a value's hash in a table.
+// HashKey returns the key of a value's hash in a table.
 func HashKey(table byte, h Hash) []byte {
 	return append(append(make([]byte, 0, 1+len(h)), table), h[:]...)
 }
 
-// MetaKey is the key of a piece of meta data.
+// MetaKey returns the key of a piece of meta data.
 func MetaKey(name string) []byte { return append([]byte{TableMeta}, name...) }
 
-// NoteKey is the key of a note.
+// NoteKey returns the key of a note.
 func NoteKey(name string) []byte { return append([]byte{TableNote}, name...) }
 
-// LogKey is the key of an entry in the log.
+// LogKey returns the key of an entry in the log.
 func LogKey(s Seq) []byte { return numberKey(TableLog, uint64(s)) }
 
-// RemovedKey is the key of an entry that says that an event was removed.
+// RemovedKey returns the key of an entry that says that an event was removed.
 func RemovedKey(s Seq) []byte { return numberKey(TableRemoved, uint64(s)) }
 
-// TimedKey is a key of the queue and expiry tables: ascending time, then id.
+// TimedKey returns a key of a table with ascending times: time, then id.
 func TimedKey(table byte, at int64, id nostr.ID) []byte {
 	return append(numberKey(table, uint64(max(at, 0))), id[:]...)
 }
@@ -141,47 +140,47 @@ func ParseTimedKey(k []byte) (at int64, id nostr.ID, ok bool) {
 	return int64(binary.BigEndian.Uint64(k[1:])), nostr.ID(k[9:]), true
 }
 
-// DeletedIDKey is the key of the mark that an author's deletions left for an id.
+// DeletedIDKey returns the key of the mark that an author's deletions left for an id.
 func DeletedIDKey(id nostr.ID, author nostr.PubKey) []byte {
 	return append(append(append(make([]byte, 0, 1+len(id)+len(author)), TableDeletedID), id[:]...), author[:]...)
 }
 
-// AnnouncementKey is the place of an address among the announcements with that d: first is the entry by which it came.
+// AnnouncementKey returns the key of an address among the announcements with that d. first is the entry by which the address came.
 func AnnouncementKey(d Hash, first Seq) []byte {
 	return binary.BigEndian.AppendUint64(HashKey(TableAnnouncement, d), uint64(first))
 }
 
 // The prefixes of the index tables: what all rows of one value have in common.
 
-// TimePrefix is of the events whose kind is not usual.
+// TimePrefix returns the prefix of all events whose kind is not usual.
 func TimePrefix() []byte { return []byte{TableTime} }
 
-// KindPrefix is of the events of a kind.
+// KindPrefix returns the prefix of the events of a kind.
 func KindPrefix(k nostr.Kind) []byte {
 	return binary.BigEndian.AppendUint16([]byte{TableKind}, uint16(k))
 }
 
-// AuthorPrefix is of an author's events whose kind is not usual.
+// AuthorPrefix returns the prefix of an author's events whose kind is not usual.
 func AuthorPrefix(p nostr.PubKey) []byte {
 	return append([]byte{TableAuthor}, p[:HashLen]...)
 }
 
-// OwnPrefix is of everything of an author, kind by kind.
+// OwnPrefix returns the prefix of all events of an author, kind by kind.
 func OwnPrefix(p nostr.PubKey) []byte { return appendOwn(nil, p) }
 
 func appendOwn(dst []byte, p nostr.PubKey) []byte {
 	return append(append(dst, TableAuthorKind), p[:HashLen]...)
 }
 
-// AuthorKindPrefix is of an author's events of a kind.
+// AuthorKindPrefix returns the prefix of an author's events of a kind.
 func AuthorKindPrefix(p nostr.PubKey, k nostr.Kind) []byte { return AppendAuthorKind(nil, p, k) }
 
-// AppendAuthorKind appends AuthorKindPrefix.
+// AppendAuthorKind appends AuthorKindPrefix to dst.
 func AppendAuthorKind(dst []byte, p nostr.PubKey, k nostr.Kind) []byte {
 	return binary.BigEndian.AppendUint16(appendOwn(dst, p), uint16(k))
 }
 
-// TagPrefix is of the rows of a tag's value, in either case where both share them.
+// TagPrefix returns the prefix of the rows of a tag's value, for both cases where these share rows.
 func TagPrefix(name byte, h Hash) []byte { return appendTagPrefix(nil, name, h) }
 
 func appendTagPrefix(dst []byte, name byte, h Hash) []byte {
@@ -192,20 +191,20 @@ func appendTagPrefix(dst []byte, name byte, h Hash) []byte {
 // MaxPrefix is the length of the longest prefix of an index table.
 const MaxPrefix = 1 + HashLen + 2
 
-// Flagged turns a prefix of an index table into that of the flagged table, in place: the slice that it returns is its argument.
+// Flagged turns a prefix of an index table into that of the flagged table, in place, and returns its argument.
 func Flagged(prefix []byte) []byte {
 	prefix[0] -= FlagBit
 	return prefix
 }
 
-// OrderOf is the last OrderLen bytes of an index key: inverted time, id.
+// OrderOf returns the last OrderLen bytes of an index key: inverted time, id.
 func OrderOf(time int64, id nostr.ID) (o [OrderLen]byte) {
 	binary.BigEndian.PutUint64(o[:], ^uint64(time))
 	copy(o[8:], id[:])
 	return o
 }
 
-// TimeOf is the unix time in what OrderOf gives.
+// TimeOf returns the unix time in an order by OrderOf.
 func TimeOf(o [OrderLen]byte) int64 { return int64(^binary.BigEndian.Uint64(o[:])) }
 
 // AppendOrder appends the inverted time and the id to a prefix of an index table.
@@ -214,7 +213,7 @@ func AppendOrder(prefix []byte, time int64, id nostr.ID) []byte {
 	return append(prefix, o[:]...)
 }
 
-// RowID is the id in an index key.
+// RowID returns the id in an index key.
 func RowID(key []byte) (id nostr.ID, ok bool) {
 	if len(key) < 1+OrderLen {
 		return id, false
@@ -222,7 +221,7 @@ func RowID(key []byte) (id nostr.ID, ok bool) {
 	return nostr.ID(key[len(key)-len(id):]), true
 }
 
-// PrefixEnd is the first key after all that begin with prefix.
+// PrefixEnd returns the first key after all that begin with prefix.
 func PrefixEnd(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -233,7 +232,7 @@ func PrefixEnd(prefix []byte) []byte {
 	return nil
 }
 
-// Behind is the place right after o; the last place of all is behind itself.
+// Behind returns the place right after o; the last place of all is behind itself.
 func Behind(o [OrderLen]byte) [OrderLen]byte {
 	next := o
 	for i := OrderLen - 1; i >= 0; i-- {

@@ -7,10 +7,9 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// UsualKinds are what nearly all events of a git relay are, in ascending order. Of these there are no rows by time alone
-// and by author alone: their rows by kind and by author and kind are merged instead. Each costs every such query a seek;
-// events of any other kind have two rows more, so that a query meets few ranges whatever strangers send. The list is part
-// of the layout.
+// UsualKinds has the kinds of nearly all events of a git relay, in ascending order. Events of these kinds have no rows by time alone and by author
+// alone: queries merge their rows by kind, and by author and kind, instead. Each usual kind costs every such query a seek. Events of any other
+// kind have the two rows, so that a query meets few ranges whatever strangers send. The list is part of the layout.
 var UsualKinds = [...]nostr.Kind{
 	nostr.KindMetadata, nostr.KindNote, nostr.KindDeletion, nostr.KindReaction, nostr.KindComment,
 	nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld,

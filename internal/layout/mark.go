@@ -9,20 +9,20 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Deletable reports whether a deletion has an effect on the kind: not on deletions, nor on requests to vanish.
+// Deletable reports whether a deletion has an effect on events of a kind. It has none on deletions and on requests to vanish.
 func Deletable(k nostr.Kind) bool { return k != nostr.KindDeletion && k != nostr.KindVanish }
 
-// OwnAddress is the hash of an address, if it is one of this author.
+// OwnAddress returns the hash of an address, if it is one of the author's.
 func OwnAddress(author nostr.PubKey, value string) (Hash, bool) {
 	a, err := nip34.ParseAddress(value)
 	return HashOf(a.String()), err == nil && a.PubKey == author
 }
 
-// Most deletion requests on public relays name what was never here. One that has removed nothing is unused: it is served for
-// UnusedServed from its created_at, so that other relays which have what it names hear of it, and then goes from the log. Its marks
-// keep that away for UnusedGate more, and for as long the request is remembered, so that no reconciliation fetches it again. Each time that a
-// mark keeps something away it stands for twice UnusedGate from then on, and while half of that is left the request is served. One
-// that has removed something stays for ever, as what it removed has paid for it.
+// Most deletion requests on public relays name events that were never here. A request that has removed nothing is unused. It is served for
+// UnusedServed from its created_at, so that other relays hear of it which have what it names, and then leaves the log. Its marks keep the named
+// events away for UnusedGate more, and for as long the request is remembered, so that no reconciliation fetches it again. Each time that a mark
+// keeps an event away it stands for twice UnusedGate from then on, and the request is served while half of that is left. A request that has
+// removed something stays for ever, as the removed event has paid for it.
 const (
 	UnusedServed = 30 * 24 * time.Hour
 	UnusedGate   = 183 * 24 * time.Hour
@@ -33,17 +33,17 @@ const (
 	UnusedGateSeconds = int64(UnusedGate / time.Second)
 )
 
-// DeletionMark is what deletions leave for something that they name.
+// DeletionMark is what deletions leave for an id or an address that they name.
 type DeletionMark struct {
-	Time   int64        // created_at of the newest of them
+	Time   int64        // created_at of the newest of these deletions
 	Until  int64        // unix time from which on it has no force; 0 is for ever
-	Author nostr.PubKey // whose it is; only where it has an end
+	Author nostr.PubKey // whose deletions left it; only where it has an end
 }
 
-// Over reports whether the mark has no force any more at that unix time.
+// Over reports whether the mark has no force any more at a unix time.
 func (m DeletionMark) Over(now int64) bool { return m.Until != 0 && m.Until <= now }
 
-// Append appends the value of a mark in a table. The key of an id tells the author, that of an address does not.
+// Append appends the value of a mark in a table to dst. The author stands in the key of an id, but in the value of an address.
 func (m DeletionMark) Append(dst []byte, table byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(m.Time))
 	if m.Until == 0 {
@@ -85,15 +85,16 @@ func ParseDeletionMark(key, v []byte) (m DeletionMark, err error) {
 	return m, nil
 }
 
-// AgesAt is when a deletion request that is unused is served no more, whatever somebody wrote as its time.
+// AgesAt returns the unix time from which on an unused request is not served any more. Whatever its created_at says, that is within twice
+// UnusedServed from now.
 func AgesAt(createdAt, now int64) int64 { return min(createdAt, now+unusedServed) + unusedServed }
 
-// GateUntil is the unix time at which the marks end that a request leaves now, by its created_at.
+// GateUntil returns the unix time at which the marks end that a request leaves now.
 func GateUntil(createdAt, now int64) int64 {
 	return max(AgesAt(createdAt, now), now) + UnusedGateSeconds
 }
 
-// DeletionMarkKeys are the keys of the marks of what a deletion names, each once.
+// DeletionMarkKeys returns the keys of the marks for everything that a deletion names, each once.
 func DeletionMarkKeys(del *nostr.Event) (keys [][]byte) {
 	seen := map[string]bool{}
 	for _, t := range del.Tags {
@@ -122,14 +123,14 @@ func DeletionMarkKeys(del *nostr.Event) (keys [][]byte) {
 	return keys
 }
 
-// UnusedRow is a request that is looked at when it is due.
+// UnusedRow is an unused request, which the store looks at when it is due.
 type UnusedRow struct {
 	Due    int64
 	ID     nostr.ID
 	Author nostr.PubKey
 }
 
-// ParseUnused reads a row of the requests that age.
+// ParseUnused reads a row of an unused request.
 func ParseUnused(key, v []byte) (u UnusedRow, err error) {
 	at, id, ok := ParseTimedKey(key)
 	if !ok || len(v) != len(u.Author) {

@@ -7,22 +7,22 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// How many marks an author's deletions have left is counted, so that there is a bound to them. A mark for something that was
-// here is paid for by the event that went; beyond the bound none is left for what is not here: a deletion of it is stored and served, and has no
-// effect on what comes later.
+// The store counts how many marks an author's deletions have left, so that these have a bound. The event that went pays for a mark for something
+// that was here. Beyond the bound a deletion leaves no mark for something that is not here: it is stored and served, but has no effect on what
+// comes later.
 
-// MarkCountKey is the key of an author's MarkCount.
+// MarkCountKey returns the key of an author's MarkCount.
 func MarkCountKey(author nostr.PubKey) []byte { return IDKey(TableMarks, nostr.ID(author)) }
 
 // MarkCount says how many marks the deletions of one author have left.
 type MarkCount struct {
 	N       uint32
-	Refused bool   // there was one too many some time
-	Unused  uint32 // of the author's deletions, those that are served and whose time may end
-	Aged    uint32 // and that are remembered since theirs has
+	Refused bool   // a mark was once refused, as there were too many
+	Unused  uint32 // how many of the author's deletions are unused and still served
+	Aged    uint32 // how many are unused, not served any more and remembered
 }
 
-// Before format 7 nothing was counted but marks.
+// Lengths of the value, now and before format 7, when it had only N and Refused.
 const (
 	marksLen    = 4 + 1 + 4 + 4
 	marksLenOld = 4 + 1

@@ -24,8 +24,8 @@ func CheckFormat(v []byte) error {
 // ErrFormat says that another version wrote the data.
 var ErrFormat = errors.New("the data has the format of another version")
 
-// FormatVersion is the version of the layout in key.go, oldestFormat the oldest one that is read: 2 is without what waits, 3 without rows,
-// in 4 all orphans are of one sort, 5 is without what is put aside, in 6 no mark has an end.
+// FormatVersion is the version of the layout in key.go, and oldestFormat the oldest that is read. In 2 nothing waits, 3 has no named rows, in 4
+// all orphans are of one sort, in 5 nothing is put aside, and in 6 no mark has an end.
 const (
 	FormatVersion = 7
 	oldestFormat  = 2

@@ -8,30 +8,30 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Purge is the removal of an author's events, as far as it has come. It is on disk, so that a restart goes on with it.
+// Purge is a removal of an author's events, and says how far it has come. It is on disk, so that a restart goes on with it.
 type Purge struct {
 	Why    Reason
 	Author nostr.PubKey
-	Until  int64      // what was created later stays
+	Until  int64      // events that were created later stay
 	Part   byte       // which of PurgeParts is under way
-	Kind   nostr.Kind // where it goes on: the kind, in the part that goes from kind to kind, and the place
+	Kind   nostr.Kind // where it goes on: the kind, in the part that goes from kind to kind, and then the place
 	Next   [OrderLen]byte
 }
 
 // PurgeParts is how many parts a purge has.
 const PurgeParts = 3
 
-// NewPurge is a purge at its beginning.
+// NewPurge makes a purge at its beginning.
 func NewPurge(why Reason, author nostr.PubKey, until int64) Purge {
 	return Purge{Why: why, Author: author, Until: until, Next: OrderOf(until, nostr.ID{})}
 }
 
-// Begin goes on with a part, or with a kind of one, at what was created last.
+// Begin has the purge go on with a part, or with a kind in it, at the event that was created last.
 func (p *Purge) Begin(part byte, k nostr.Kind) {
 	p.Part, p.Kind, p.Next = part, k, OrderOf(p.Until, nostr.ID{})
 }
 
-// Key is the key of the purge's row: there is one for each reason and author.
+// Key returns the key of the purge's row: there is one for each reason and author.
 func (p Purge) Key() []byte {
 	return append([]byte{TablePurge, byte(p.Why)}, p.Author[:]...)
 }
@@ -54,13 +54,13 @@ func ParsePurge(key, b []byte) (Purge, error) {
 	}, nil
 }
 
-// OwnPrefix is of the author's own events of the kind where the purge is.
+// OwnPrefix returns the prefix of the author's own events of the kind at which the purge is.
 func (p *Purge) OwnPrefix() []byte { return AuthorKindPrefix(p.Author, p.Kind) }
 
-// WithdrawnPrefix is of the author's announcements that are remembered.
+// WithdrawnPrefix returns the prefix of the author's remembered announcements.
 func (p *Purge) WithdrawnPrefix() []byte {
 	return Flagged(AuthorKindPrefix(p.Author, nip34.KindRepository))
 }
 
-// AddresseePrefix is of the events that name the author by a tag p or P.
+// AddresseePrefix returns the prefix of the events that name the author by a tag p or P.
 func (p *Purge) AddresseePrefix() []byte { return TagPrefix('p', HashOf(p.Author.String())) }

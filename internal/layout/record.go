@@ -8,13 +8,12 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Record is what is remembered of a genuine event that is not stored: enough to find it in every index row that it
-// has, and to delete those rows again.
+// Record is what the store remembers of a genuine event that is not stored: enough to find each of its index rows and to delete these again.
 type Record struct {
 	Facts
 	Why   policy.Outcome
-	Epoch uint32 // of the rules that refused it; 0 where they had no part in it
-	Due   int64  // unix time at which it is forgotten; 0 is never, as of what waits
+	Epoch uint32 // of the rules that refused it; 0 where the rules did not
+	Due   int64  // unix time at which it is forgotten; 0 is never, as for an event that waits
 }
 
 // The reasons as they are on disk.
@@ -33,7 +32,7 @@ const (
 	remUnused       = 12
 )
 
-// EncodeWhy is an outcome as records have it; false is for one that is not remembered.
+// EncodeWhy returns an outcome as records have it; false for one that is not remembered.
 func EncodeWhy(o policy.Outcome) (byte, bool) {
 	switch o {
 	case policy.Refuse:
@@ -144,7 +143,7 @@ func ParseRecord(id nostr.ID, b []byte) (Record, error) {
 	return r, nil
 }
 
-// Row is the value of the record's index rows.
+// Row returns the value of the record's index rows.
 func (r Record) Row() FlaggedRow { return FlaggedRow{Epoch: r.Epoch, Kind: r.Kind, Why: r.Why} }
 
 // slotState says what became of the newest version of a replaceable event.
@@ -153,7 +152,7 @@ type slotState byte
 const (
 	SlotLive      slotState = 1 + iota // it is stored
 	SlotGone                           // it was deleted or has expired: older ones do not come back
-	SlotWithdrawn                      // an announcement that left: older ones do not come back, it may itself
+	SlotWithdrawn                      // it was an announcement that left: older ones do not come back, but it may itself
 )
 
 // Slot is the newest version that was ever accepted under one address.
@@ -162,10 +161,10 @@ type Slot struct {
 	Time  int64
 	ID    nostr.ID
 	Seq   Seq // of the version, while it is live
-	First Seq // of the first version since the address is live: the place in the announcement table
+	First Seq // of the first version since the address is live, which is its place in the announcement table
 }
 
-// Stamp is the time and the id of the version in the slot.
+// Stamp returns the time and the id of the version in the slot.
 func (s Slot) Stamp() nostr.Stamp { return nostr.Stamp{CreatedAt: s.Time, ID: s.ID} }
 
 const slotLen = 1 + 8 + 32 + 8 + 8
@@ -192,9 +191,9 @@ func ParseSlot(b []byte) (Slot, error) {
 	}, nil
 }
 
-// How long an event is remembered that is not stored: 7 days and up to one more by its id, so that what was refused
-// together does not come back together. What has waited for git data in vain is remembered for a day, and up to an hour more: then other
-// relays may bring it again, as the data may be there by now. How long unused deletions are remembered says UnusedGate.
+// How long the store remembers an event that is not stored: 7 days and up to one more, by the event's id, so that events which were refused
+// together do not come back together. An event that has waited for git data in vain is remembered for a day and up to an hour more: then other
+// relays may bring it again, as the data may be there by now. UnusedGate says how long unused deletions are remembered.
 const (
 	rememberSeconds = 7 * 24 * 3600
 	rememberSpread  = 24 * 3600
@@ -202,7 +201,7 @@ const (
 	lapsedSpread    = 3600
 )
 
-// KeptFor is how many seconds a record is kept that is forgotten some time.
+// KeptFor returns how many seconds a record is kept that has a Due.
 func (r Record) KeptFor() int64 {
 	n := binary.BigEndian.Uint32(r.ID[28:])
 	switch r.Why {
@@ -214,5 +213,5 @@ func (r Record) KeptFor() int64 {
 	return rememberSeconds + int64(n%rememberSpread)
 }
 
-// MadeAt is the unix time at which a record was made that is forgotten some time.
+// MadeAt returns the unix time at which a record was made that has a Due.
 func (r Record) MadeAt() int64 { return r.Due - r.KeptFor() }

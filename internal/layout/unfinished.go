@@ -7,8 +7,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Unfinished is a deletion of which not all is done that it names. It is on disk with the deletion, so that a restart goes on with
-// it. Until it is done nothing that it names is taken: its own index rows say what that is.
+// Unfinished is a deletion that has not yet deleted everything that it names. It is on disk with the deletion, so that a restart goes on with
+// it. Until it is done the store takes nothing that it names; the deletion's index rows tell what that is.
 type Unfinished struct {
 	Next int   // the first tag that is left
 	Time int64 // created_at of the deletion
@@ -17,7 +17,7 @@ type Unfinished struct {
 
 const unfinishedLen = 4 + 8 + 32
 
-// UnfinishedKey is the key of a deletion by its author and its entry.
+// UnfinishedKey returns the key of an unfinished deletion, by its author and its entry.
 func UnfinishedKey(author nostr.PubKey, seq Seq) []byte {
 	return binary.BigEndian.AppendUint64(IDKey(TableUnfinished, nostr.ID(author)), uint64(seq))
 }

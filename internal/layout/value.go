@@ -15,18 +15,18 @@ var ErrCorrupt = errors.New("corrupt record")
 // NoExpiration stands for an event without one.
 const NoExpiration = int64(^uint64(0) >> 1)
 
-// Row is the value of an index row: where the event is, and what a query wants to know before it reads it.
+// Row is the value of an index row: where the event is, and what a query wants to know before it reads the event.
 type Row struct {
 	Seq        Seq
 	Kind       nostr.Kind
-	Expiration int64 // noExpiration where there is none
-	Cases      Cases // of a tag's row; 0 of all others
+	Expiration int64 // NoExpiration where there is none
+	Cases      Cases // of a tag's row; 0 in all others
 }
 
 // MaxRow is the length of the longest value of an index row.
 const MaxRow = 8 + 2 + 8 + 1
 
-// Expired reports whether the event has expired at that unix time (NIP-40).
+// Expired reports whether the event has expired at a unix time (NIP-40).
 func (r Row) Expired(now int64) bool { return r.Expiration <= now }
 
 // Append appends the value of the row to dst.
@@ -57,13 +57,12 @@ func ParseRow(b []byte) (Row, error) {
 	return r, nil
 }
 
-// FlaggedRow is the value of a flagged index row. The epoch is that of the rules that refused the event, or 0 where
-// they had no part in it.
+// FlaggedRow is the value of a flagged index row. The epoch is that of the rules that refused the event, or 0 where the rules did not.
 type FlaggedRow struct {
 	Epoch uint32
 	Kind  nostr.Kind
 	Why   policy.Outcome
-	Cases Cases // as of a row
+	Cases Cases // as in a Row
 }
 
 // Append appends the value of the row to dst.
@@ -90,7 +89,7 @@ func ParseFlaggedRow(b []byte) (FlaggedRow, error) {
 	return FlaggedRow{binary.BigEndian.Uint32(b), nostr.Kind(binary.BigEndian.Uint16(b[4:])), why, of}, nil
 }
 
-// The log's value: source, a spare byte, then the event's JSON as it is sent.
+// LogHeader is the length of the header of a value of the log: source and a spare byte. The event's JSON follows as it is sent.
 const LogHeader = 2
 
 // AppendLog appends the log's value of an event.
@@ -106,7 +105,7 @@ func ParseLog(b []byte) (src Source, json []byte, err error) {
 	return Source(b[0]), b[LogHeader:], nil
 }
 
-// idRow is the value of the id table: the row and the event's time.
+// AppendIDRow appends a value of the id table: the row and the event's created_at.
 func AppendIDRow(dst []byte, time int64, r Row) []byte {
 	return r.Append(binary.BigEndian.AppendUint64(dst, uint64(time)))
 }
@@ -132,7 +131,7 @@ func parseRemoved(b []byte) (id nostr.ID, why Reason, err error) {
 	return nostr.ID(b[1:]), Reason(b[0]), nil
 }
 
-// RowOf is the index row of an event under the number of its entry.
+// RowOf returns the index row of an event under the number of its entry.
 func RowOf(e *nostr.Event, seq Seq) Row {
 	r := Row{Seq: seq, Kind: e.Kind, Expiration: NoExpiration}
 	if at, ok := e.Expiration(); ok {

@@ -7,9 +7,9 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Vanishing is the newest request to vanish of an author (NIP-62) that is stored.
+// Vanishing is the newest stored request to vanish of an author (NIP-62).
 type Vanishing struct {
-	Until int64 // created_at of the request: nothing of the author up to then is here
+	Until int64 // created_at of the request; nothing of the author up to then is here
 	ID    nostr.ID
 }
 
@@ -26,5 +26,5 @@ func ParseVanishing(b []byte) (Vanishing, error) {
 	return Vanishing{int64(binary.BigEndian.Uint64(b)), nostr.ID(b[8:])}, nil
 }
 
-// VanishedKey is the key of an author's request.
+// VanishedKey returns the key of an author's request.
 func VanishedKey(author nostr.PubKey) []byte { return IDKey(TableVanished, nostr.ID(author)) }

@@ -7,35 +7,35 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Wait is how an event waits for the git data that it names (GRASP-01).
+// Wait says how an event waits for the git data that it names (GRASP-01).
 type Wait struct {
 	Source Source
 	Came   int64  // unix time at which it came
-	Until  int64  // unix time from which on the wait is over; with NIP-40 no later than the event expires
-	From   string // who brought it
+	Until  int64  // unix time at which the wait is over; no later than the event's expiration (NIP-40)
+	From   string // the source that brought it
 }
 
-// Waiting is an event that waits. It is durable, and nothing that serves events shows it.
+// Waiting is an event that waits. It is durable, but nothing that serves events shows it.
 type Waiting struct {
 	Event *nostr.Event
 	Seq   Seq // of its entry in the feed
 	Wait
 }
 
-// WaitingKey is the key of an event that waits, by the number of its entry.
+// WaitingKey returns the key of an event that waits, by the number of its entry.
 func WaitingKey(s Seq) []byte { return numberKey(TableWaiting, uint64(s)) }
 
-// WaitAuthorKey is the key by which what waits of an author is found.
+// WaitAuthorKey returns the key by which the waiting events of an author are found.
 func WaitAuthorKey(author nostr.PubKey, s Seq) []byte {
 	return binary.BigEndian.AppendUint64(IDKey(TableWaitAuthor, nostr.ID(author)), uint64(s))
 }
 
-// WaitRepositoryKey is the key by which the announcements with a d that wait are found.
+// WaitRepositoryKey returns the key by which the waiting announcements with a d are found.
 func WaitRepositoryKey(d Hash, s Seq) []byte {
 	return binary.BigEndian.AppendUint64(HashKey(TableWaitRepository, d), uint64(s))
 }
 
-// WaitRow is how an event waits, by its id.
+// WaitRow says how an event waits, by its id.
 type WaitRow struct {
 	Seq         Seq
 	Came, Until int64
@@ -55,7 +55,7 @@ func (w WaitRow) Append(dst []byte) []byte {
 	return append(dst, SourceOf(w.From)...)
 }
 
-// SourceOf is the beginning of a source's name, as much of the name as a row keeps.
+// SourceOf returns the beginning of a source's name, as much of it as a row keeps.
 func SourceOf(from string) string { return from[:min(len(from), maxFrom)] }
 
 // ParseWaitRow reads a WaitRow.
