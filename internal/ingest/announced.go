@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	knownIdentifiers = 1000    // identifiers of which it is known what their announcements say
-	knownKeys        = 400_000 // and the keys that these name, which take some 40 MB
-	readCost         = 30      // steps to read an announcement, and one more for every so many bytes:
-	readBytes        = 128
+	knownIdentifiers = 1000    // identifiers whose announcements announced keeps
+	knownKeys        = 400_000 // keys that these announcements name; so many take some 40 MB
+	readCost         = 30      // steps of work to read an announcement
+	readBytes        = 128     // bytes of an announcement that cost one step more
 )
 
-// view is what the rules see of the open batch.
+// view shows the open batch to the rules.
 type view struct {
 	*store.Batch
 	w *writer
@@ -23,28 +23,28 @@ type view struct {
 
 func (w *writer) view() view { return view{w.open.batch, w} }
 
-// Announcements gives what the announcements with that d tag say. Those that are not known are read from the open batch.
+// Announcements returns the announcements with that d tag. It reads those that it does not know from the open batch.
 func (v view) Announcements(d string, r policy.Rules) (*policy.Announced, error) {
 	return v.w.known.gather(d, v.Batch, r, v.w.door.now().Unix())
 }
 
-// announced keeps what the rules need of the announcements of the identifiers that were asked for last. Each announcement is read
-// once, and who is welcome is worked out once between two changes. The writer owns it, calls changed for every change, and reset
-// when a batch is dropped.
+// announced keeps what the rules need of announcements, for the identifiers that were asked for last. It reads each announcement
+// once, and works out who is welcome once between two changes. The writer owns it, calls changed for every change, and reset when
+// a batch is dropped.
 type announced struct {
 	of    map[string]*identifier
 	order list.List     // of *identifier, the last one asked for in front
-	keys  int           // named by all of them
-	steps int           // work since spent was called last
-	asked []*identifier // since then: what their lookups cost counts, too
+	keys  int           // keys that all kept announcements name
+	steps int           // work since the last call of spent
+	asked []*identifier // identifiers asked for since then, as the work of their lookups counts too
 }
 
-// identifier is what one d tag has for announcements.
+// identifier has the announcements with one d tag.
 type identifier struct {
 	d       string
 	read    map[store.Seq]announcement
 	same    *policy.Announced // nil where something has changed since
-	until   int64             // unix time at which the first of them expires
+	until   int64             // unix time at which the first announcement expires
 	keys    int
 	element *list.Element
 }
@@ -67,20 +67,20 @@ func (a *announced) changed(d string) {
 	}
 }
 
-// spent is the work since the last call, in steps as a store.Meter counts them.
+// spent returns the work since its last call, in steps as a store.Meter counts them.
 func (a *announced) spent() int {
 	n := a.steps
 	for _, x := range a.asked {
 		if x.same != nil {
-			n += x.same.Steps() / 8 // a look at a key in memory is no row of the disk
+			n += x.same.Steps() / 8 // a key in memory costs less than a row on disk
 		}
 	}
 	a.steps, a.asked = 0, nil
 	return n
 }
 
-// gather gives what is known of a d tag, after reading what has changed. It then drops the identifiers that were asked for longest ago,
-// until the bounds hold.
+// gather returns the announcements with a d tag, after reading what has changed. It then drops the identifiers that were asked for the
+// longest ago, until the bounds hold.
 func (a *announced) gather(d string, b *store.Batch, r policy.Rules, now int64) (*policy.Announced, error) {
 	x := a.of[d]
 	if x == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// PutAside takes a stored event out of what is served and keeps it under a case, for restoring. It takes out the announcements, too,
-// that nobody invites without that event. It gives all that it took out: nothing where the event is not stored.
+// PutAside takes a stored event out of the served ones and keeps it under the case of, for restoring. It also takes out the announcements
+// that nobody invites without that event. It returns all events that it took out: none where the event is not stored.
 func (t *Turn) PutAside(id nostr.ID, of uint64) ([]*nostr.Event, error) {
 	var out []*nostr.Event
 	for ids := []nostr.ID{id}; len(ids) > 0; {
@@ -31,8 +31,8 @@ func (t *Turn) PutAside(id nostr.ID, of uint64) ([]*nostr.Event, error) {
 	return out, nil
 }
 
-// Return stores an event again that was put aside, if today's rules allow that. The event does not wait for git data, as it was
-// served before. Return reports whether the event is done with: it is stored, or never will be. Otherwise it stays aside.
+// Return stores an event that was put aside again, if today's rules allow that. The event does not wait for git data, as it was served
+// before. Return reports whether the event is done with: it is stored, or never will be. Otherwise it stays aside.
 func (t *Turn) Return(x store.Entry) (done bool, err error) {
 	v, err := t.w.verdictOn(x.Event, policy.Author, "")
 	if err != nil {

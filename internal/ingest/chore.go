@@ -2,25 +2,25 @@ package ingest
 
 import "time"
 
-// chore is work that no source waits for. The writer takes bounded steps of chores between events, in the batch that is open. It takes
-// none while choresWait.
+// chore is work for which no source waits. The writer takes bounded steps of chores between events, in the open batch. It takes none while
+// choresWait reports true.
 type chore interface {
-	// dueAt is when there is a step to take. The zero time is now; never means: not before something happens.
+	// dueAt returns when there is a step to take: the zero time for now, never for not before something happens.
 	dueAt() time.Time
 	// step takes one step, in the open batch. It opens a batch if it needs one. After an error the writer drops the batch.
 	step() error
-	// failed hears the error of the chore's own step, after undone.
+	// failed is told the error of the chore's own step, after undone.
 	failed(error)
-	// kept hears that the batch is durable, and with it all steps taken in it.
+	// kept is told that the batch is durable, with all steps taken in it.
 	kept()
-	// undone hears that the batch was dropped: no step taken in it has happened.
+	// undone is told that the batch was dropped: no step taken in it has happened.
 	undone()
 }
 
-// never is when a chore has nothing to do.
+// never is the dueAt of a chore that has nothing to do.
 var never = time.Unix(1<<60, 0)
 
-// soonIf is now or never.
+// soonIf returns now or never, for dueAt.
 func soonIf(due bool) time.Time {
 	if due {
 		return time.Time{}
@@ -43,7 +43,7 @@ func (w *writer) doChore() bool {
 	return false
 }
 
-// take takes a step of a chore, which counts as a decision of the batch where there is one.
+// take takes a step of a chore. If there is a batch, the step counts as one of its decisions.
 func (w *writer) take(c chore) {
 	err := c.step()
 	if w.open.batch != nil {
@@ -56,7 +56,7 @@ func (w *writer) take(c chore) {
 	}
 }
 
-// firstDue is when the next step of any chore is to be taken.
+// firstDue returns when to take the next step of any chore.
 func (w *writer) firstDue() time.Time {
 	first := never
 	for _, c := range w.chores {
@@ -70,13 +70,13 @@ func (w *writer) firstDue() time.Time {
 	return first
 }
 
-// choresWait reports whether chores are put off: a client has waited for extraWork steps of them already, a commit failed just now, or
+// choresWait reports whether the writer puts chores off: a client has waited for extraWork steps already, a commit failed just now, or
 // DrainTime is over.
 func (w *writer) choresWait() bool {
 	return w.late || w.open.direct && w.open.extra >= extraWork || w.paused()
 }
 
-// paused reports whether a commit failed just now, so that only what somebody waits for is tried.
+// paused reports whether a commit failed just now, so that the writer tries only what somebody waits for.
 func (w *writer) paused() bool {
 	return !w.failed.IsZero() && time.Since(w.failed) < retryPause
 }

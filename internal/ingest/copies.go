@@ -2,16 +2,16 @@ package ingest
 
 import "github.com/graspd/graspd/internal/nostr"
 
-// sameID is what is known of an id from its first copy to the commit of its decision, and for as long as its event is in the orphan
-// buffer. One copy, the leader, is verified; the others take the event that it proved genuine.
+// sameID holds the copies of one id, from the first copy to the commit of its decision, and for as long as its event is in the orphan
+// buffer. A verifier verifies one copy, the leader; the others then take the event of the leader.
 type sameID struct {
 	event   *nostr.Event // the genuine event; nil while the leader is being verified
 	leader  *item
 	waiting []*item // copies that arrived while the leader is being verified
 }
 
-// follow joins an item to an earlier copy of its id. It gives the genuine event where that is known, or reports that the item now waits
-// for the leader. With lead, the item becomes the leader where there is none.
+// follow joins an item to an earlier copy of its id. It returns the genuine event where that is known, or reports that the item now waits
+// for the leader. With lead, the item becomes the leader if there is none.
 func (d *Door) follow(it *item, lead bool) (genuine *nostr.Event, waits bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -31,8 +31,8 @@ func (d *Door) follow(it *item, lead bool) (genuine *nostr.Event, waits bool) {
 	return nil, true
 }
 
-// verified hands a verified item to the writer, keeps its event for later copies, and gives the copies that waited for it. All that
-// happens under one lock, so that no copy is ready before the item that it takes the event from.
+// verified hands a verified item to the writer, keeps its event for later copies, and returns the copies that waited for the item. All that
+// happens under one lock, so that no copy is ready before the item whose event it takes.
 func (d *Door) verified(it *item) []*item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -51,8 +51,8 @@ func (d *Door) verified(it *item) []*item {
 	return waiting
 }
 
-// forged deposes a leader that is no genuine event. Each copy that waited for it is verified alone, in the turn of its own source, so
-// that no number of forgeries holds up the genuine one.
+// forged deposes a leader that is no genuine event. Each copy that waited for it is then verified alone, in the turn of its own source, so
+// that no number of forgeries holds up the genuine copy.
 func (d *Door) forged(it *item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,7 +66,7 @@ func (d *Door) forged(it *item) {
 	}
 }
 
-// forgetCopies drops what was kept of ids that are decided: the store knows them now, or they were turned down without being remembered.
+// forgetCopies drops the copies of ids that are decided: the store knows these ids now, or the verdict leaves no trace.
 func (d *Door) forgetCopies(ids []nostr.ID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

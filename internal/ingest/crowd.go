@@ -9,16 +9,16 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Each announcement makes work for all others with its identifier. So one address brings few announcements with one identifier:
-// crowdBurst at once, and one more every crowdEvery. A newer version of an announcement that is here does not count. What relays bring
-// does not count either, as clients brought it elsewhere.
+// Each announcement makes work for all others with its identifier. So one address may bring few announcements with one identifier:
+// crowdBurst at once, and one more every crowdEvery. A newer version of an announcement that is here does not count. Announcements
+// from relays do not count either, as clients brought them elsewhere.
 const (
 	crowdBurst = 64
 	crowdEvery = 10 * time.Minute
 	// ReportBurst is how many reports (NIP-56) one address may bring at once, and ReportEvery how long until it may bring one more.
 	ReportBurst = 60
 	ReportEvery = time.Minute
-	crowdsKept  = 50_000 // pairs of an address and an identifier in each of two halves; when the young half is full it becomes the old one
+	crowdsKept  = 50_000 // pairs of an address and an identifier in each of two halves; when the young half is full, it replaces the old one
 )
 
 var (
@@ -39,12 +39,12 @@ type crowds struct {
 
 func newCrowds() *crowds { return &crowds{hash: newHasher(), young: make(map[key]bucket.Bucket)} }
 
-// take counts one more announcement with that d tag, or gives false where it is one too many.
+// take counts one more announcement with that d tag, or returns false where it is one too many.
 func (c *crowds) take(address, d string, now time.Time) bool {
 	return c.takeOf(c.hash.key('c', address+"\x00"+d), crowding, now)
 }
 
-// report counts one more report, or gives false where it is one too many.
+// report counts one more report, or returns false where it is one too many.
 func (c *crowds) report(address string, now time.Time) bool {
 	return c.takeOf(c.hash.key('r', address), reporting, now)
 }
@@ -64,8 +64,8 @@ func (c *crowds) takeOf(k key, rate bucket.Rate, now time.Time) bool {
 	return true
 }
 
-// crowded gives v, the verdict that accepts e, or the verdict that refuses e because it is one announcement or report too many of that
-// address. Nothing counts for the address "", which stands for relays and imports.
+// crowded returns v, the verdict that accepts e, or a verdict that refuses e because it is one announcement or report too many from that
+// address. It counts nothing for the address "", which stands for relays and imports.
 func (w *writer) crowded(e *nostr.Event, address string, v policy.Verdict) (policy.Verdict, error) {
 	switch {
 	case address == "":

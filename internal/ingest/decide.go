@@ -9,16 +9,16 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// decide finds the verdict on a genuine event and writes what follows from it into the open batch. After an error the batch is good for
-// nothing any more.
+// decide finds the verdict on a genuine event and writes what follows from the verdict into the open batch. After an error the caller drops
+// the batch.
 func (w *writer) decide(it *item) (policy.Verdict, error) {
 	if err := w.begin(); err != nil {
 		return policy.Verdict{}, err
 	}
 	x := w.orphans.byID[it.event.ID]
 	if x != nil && !x.leaving && !it.src.conf.Direct {
-		// The event waits in the buffer, so nothing has changed for it. But where the store has forgotten it, it is decided
-		// again, as a relay's comparison would have it fetched again and again.
+		// The event waits in the buffer, so nothing has changed for it. But if the store has forgotten the event, it is decided
+		// again: otherwise comparisons with relays would make graspd fetch it again and again.
 		known, err := w.open.batch.Known(it.event.ID)
 		if err != nil || known.State == store.Remembered {
 			return verdictStored(known.Why), err
@@ -26,7 +26,7 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	}
 	by := it.by
 	if x != nil {
-		by = max(by, x.by) // the author may have brought the copy in the buffer, and somebody else this one
+		by = max(by, x.by) // the author may have brought the copy in the buffer, and somebody else this copy
 	}
 	v, err := w.verdictOn(it.event, by, it.crowd)
 	if err == nil {
@@ -49,7 +49,7 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	return v, nil
 }
 
-// verdictOn asks the store's rules, then the policy, then the ledger, and last the bounds of the address that brings e, and gives the first
+// verdictOn asks the store's rules, then the policy, then the ledger, and last the bounds of the address that brings e. It returns the first
 // refusal.
 func (w *writer) verdictOn(e *nostr.Event, by policy.Bearer, crowd string) (policy.Verdict, error) {
 	outcome, err := w.open.batch.Judge(e)
@@ -69,7 +69,7 @@ func (w *writer) verdictOn(e *nostr.Event, by policy.Bearer, crowd string) (poli
 	return w.crowded(e, crowd, v)
 }
 
-// apply writes into the batch what follows from a verdict. What is refused for good, or for want of another event, is remembered.
+// apply writes into the batch what follows from a verdict. The store remembers an event that is refused for good or for want of another.
 func (w *writer) apply(e *nostr.Event, from store.Source, label string, o policy.Outcome) error {
 	switch o {
 	case policy.Accept:
@@ -90,18 +90,18 @@ func (w *writer) apply(e *nostr.Event, from store.Source, label string, o policy
 	return w.prune()
 }
 
-// reconsider has the orphans decided again that may have waited for e.
+// reconsider makes the writer decide the orphans again that may have waited for e.
 func (w *writer) reconsider(e *nostr.Event) {
 	for _, x := range w.orphans.concerned(e) {
 		w.promotion.reconsider(x)
 	}
 }
 
-// add stores e and does what that entails. What was refused for want of e is forgotten, so that it is fetched again, or decided again.
-// Announcements that e no longer invites are removed. The expiry of e is noted.
+// add stores e, notes when it expires, and removes announcements that e no longer invites. It forgets refusals for want of e, so that those
+// events are fetched again, and makes the writer decide orphans again.
 func (w *writer) add(e *nostr.Event, from store.Source) error {
 	if e.Kind == nip34.KindRepository {
-		// Another version may invite others. The first one of an author ends nobody's invitation.
+		// Another version may invite others. An author's first announcement ends nobody's invitation.
 		replaces, err := w.open.batch.HasAddress(e.Address())
 		if err != nil {
 			return err

@@ -27,20 +27,20 @@ type Config struct {
 	Workers  int              // verifiers; 0 is GOMAXPROCS
 	Limits   Limits
 	Logger   *slog.Logger    // nil is silence
-	Faults   *contain.Faults // where faults in verifying one event are noted; nil is nowhere
-	Ledger   *ledger.Ledger  // of the repositories that are hosted; nil is none
+	Faults   *contain.Faults // notes faults in verifying one event; nil is nothing
+	Ledger   *ledger.Ledger  // the ledger of the hosted repositories; nil where none are hosted
 }
 
 // Limits bounds what strangers can make a Door hold. A field that is 0 has its default.
 type Limits struct {
 	QueueEvents  int           // undecided events of one party, beyond which Submit waits; 1,024
-	QueueBytes   int           // their size; 2 MiB
-	LeftBytes    int           // size of what closed sources have left undecided, beyond which their unverified events are dropped; 32 MiB
-	BatchEvents  int           // decisions in one commit; 500, and of large events fewer
-	BatchDelay   time.Duration // how long a commit that no client waits for stays open for what is on its way; 50 ms
+	QueueBytes   int           // size of the undecided events of one party; 2 MiB
+	LeftBytes    int           // size of undecided events of closed sources, beyond which their unverified events are dropped; 32 MiB
+	BatchEvents  int           // decisions in one commit; 500, and fewer of large events
+	BatchDelay   time.Duration // how long a batch for which no client waits stays open for events on their way; 50 ms
 	OrphanEvents int           // events in the orphan buffer; the oldest go first; 10,000
-	OrphanBytes  int           // their size in memory; 32 MiB
-	DrainTime    time.Duration // how long Run goes on deciding what is verified after its context ended; 5 s
+	OrphanBytes  int           // size of the orphan buffer in memory; 32 MiB
+	DrainTime    time.Duration // how long Run goes on deciding verified events after its context ended; 5 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -56,10 +56,10 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Door is the way in. Build it with New, give its Sources to those who bring events, and Run it once.
+// Door is the one way in for events. Build it with New, give its Sources to those who bring events, and Run it once.
 type Door struct {
 	store    *store.Store
-	rules    policy.Rules // those to begin with; those in force are the writer's
+	rules    policy.Rules // the rules at the start; the writer has the rules in force
 	verifier nostr.Verifier
 	now      func() time.Time
 	workers  int
@@ -69,10 +69,10 @@ type Door struct {
 	counts   counters
 	unlisted unlisted
 
-	stop chan struct{} // closed when no more Submits are taken
-	wake chan struct{} // one slot: the writer has something to look at
+	stop chan struct{} // closed when the door takes no more Submits
+	wake chan struct{} // one slot: the writer has something to do
 
-	ruleChanges  chan ruleChange  // one slot: other rules for the writer
+	ruleChanges  chan ruleChange  // one slot: new rules for the writer
 	turnRequests chan turnRequest // one slot: somebody wants a turn
 	ledger       *ledger.Ledger
 
@@ -82,17 +82,17 @@ type Door struct {
 	toCheck  fairQueue            // sources with unchecked items
 	toDecide fairQueue            // sources whose next item is ready
 	copies   map[nostr.ID]*sameID // ids in the hands of a verifier, the writer or the orphan buffer
-	parties  map[string]*party    // those with a name
+	parties  map[string]*party    // the parties with a name
 	coming   int                  // items that the writer has not taken yet
 	left     int                  // bytes that closed sources have left undecided
-	sources  int                  // open ones
+	sources  int                  // open sources
 	places   int                  // places taken by all sources
 
-	large     int           // large events that are undecided
-	largeRoom chan struct{} // closed when there is one fewer; nil when nobody waits
+	large     int           // undecided large events
+	largeRoom chan struct{} // closed when there is one fewer; nil while nobody waits
 }
 
-// New builds a Door that does nothing until Run, though events may be submitted before.
+// New builds a Door. It does nothing until Run, but Sources may submit events before.
 func New(c Config) *Door {
 	d := &Door{
 		store: c.Store, rules: c.Rules, verifier: c.Verifier, now: c.Now, workers: c.Workers,
@@ -117,7 +117,7 @@ func New(c Config) *Door {
 	return d
 }
 
-// Source adds a source. It lives until it is closed and everything in it is decided. The door keeps nothing of an idle source.
+// Source adds a source. The source lives until it is closed and all its events are decided. The door keeps nothing of an idle source.
 func (d *Door) Source(c SourceConfig) *Source {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -125,15 +125,15 @@ func (d *Door) Source(c SourceConfig) *Source {
 	return &Source{door: d, conf: c, party: d.joinParty(c.Party)}
 }
 
-// Occupied tells how many sources are open, and how many places the events of all sources take.
+// Occupied returns how many sources are open, and how many places the events of all sources take.
 func (d *Door) Occupied() (sources, places int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.sources, d.places
 }
 
-// Run verifies, decides and commits until ctx ends. Then it refuses Submits, stops the verifiers, decides and commits within DrainTime
-// what is verified, and answers everything else with an error. It returns nil.
+// Run verifies, decides and commits until ctx ends. Then it refuses Submits, stops the verifiers, decides and commits the verified events
+// within DrainTime, and answers all others with an error. It returns nil.
 func (d *Door) Run(ctx context.Context) error {
 	var verifiers sync.WaitGroup
 	for range d.workers {
@@ -147,7 +147,7 @@ func (d *Door) Run(ctx context.Context) error {
 	return nil
 }
 
-// halt refuses new Submits, wakes the waiting ones, and lets each verifier end after the event in its hands.
+// halt makes the door refuse new Submits, wakes the waiting ones, and lets each verifier end after the event that it is verifying.
 func (d *Door) halt() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

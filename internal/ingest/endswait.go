@@ -7,7 +7,7 @@ import (
 )
 
 // endsWait reports whether e takes back something of its author's that waits: e is a deletion (NIP-09) that names a waiting event, or a
-// request to vanish (NIP-62). It is asked about events that the rules refuse because nothing of their author's is served.
+// request to vanish (NIP-62). It matters for events that the rules refuse because nothing by their author is served.
 func (w *writer) endsWait(e *nostr.Event, v policy.Verdict) (bool, error) {
 	if w.ledger == nil || v.Outcome != policy.Unrelated || e.Kind != nostr.KindDeletion && e.Kind != nostr.KindVanish {
 		return false, nil

@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// expireAtOnce is how many expired events are deleted in one step, so that no client waits for many.
+// expireAtOnce is how many expired events one step deletes, so that no client waits for many.
 const expireAtOnce = 100
 
-// expiryLook is the longest time between two looks at what has expired, so that the writer notices a clock that was set.
+// expiryLook is the longest time between two looks for expired events, so that the writer notices a clock that was set.
 const expiryLook = time.Minute
 
-// expiry is when to look next at what has expired. A wall clock that was just set may be wrong, so nothing is deleted until it has run
-// evenly for clockTrust.
+// expiry knows when to look for expired events next. A wall clock that was just set may be wrong, so nothing is deleted until the clock has
+// run evenly for clockTrust.
 type expiry struct {
 	clock steadiness
-	at    time.Time // of the next look, with a monotonic reading; the zero time is now
+	at    time.Time // when to look next, with a monotonic reading; the zero time is now
 }
 
-// expect makes sure of a look by that unix time, which wall is compared with.
+// expect makes sure of a look by the unix time at; wall is now by the wall clock.
 func (x *expiry) expect(at int64, wall time.Time) {
 	if wait := until(at, wall); wait < time.Until(x.at) {
 		x.at = time.Now().Add(wait)
 	}
 }
 
-// until is the time from wall to a unix time, at least 0 and at most expiryLook. A stranger may have written any number there, so it
-// must not overflow.
+// until returns the time from wall to a unix time, at least 0 and at most expiryLook. A stranger may have written any number, so until must
+// not overflow.
 func until(at int64, wall time.Time) time.Duration {
 	switch now := wall.Unix(); {
 	case at <= now:
@@ -61,7 +61,7 @@ func (x *expiring) step() error {
 	return x.due(wall)
 }
 
-// due deletes what has expired by wall. While the store says that nothing is due it opens no batch.
+// due deletes events that have expired by wall. While the store says that nothing is due, it opens no batch.
 func (x *expiring) due(wall time.Time) error {
 	w := x.w
 	if w.open.batch == nil {
@@ -89,10 +89,10 @@ func (x *expiring) due(wall time.Time) error {
 	return w.prune()
 }
 
-// sweepAtOnce is how many marks of deletions are looked at in one step.
+// sweepAtOnce is how many marks of deletions one step looks at.
 const sweepAtOnce = 1000
 
-// ageDeletions removes deletion requests whose time is over and that have deleted nothing, and then the marks that such requests left.
+// ageDeletions removes deletion requests that have deleted nothing and whose time is over, and then the marks that such requests left.
 func (x *expiring) ageDeletions(wall time.Time) error {
 	b := x.w.open.batch
 	next, n, err := b.AgeDue(wall, expireAtOnce)

@@ -1,15 +1,15 @@
 package ingest
 
-// syncPart is the part of the turns, one in so many, that sources of the sync engine have while clients want all turns: clients wait for
-// their answers, but they cannot bring syncing to a halt.
+// syncPart is the part of the turns, one in so many, for sources of the sync engine while clients want all turns. So clients, who wait for
+// answers, go first, but they cannot bring syncing to a halt.
 const syncPart = 8
 
 func newFairQueue(which int) fairQueue {
 	return fairQueue{direct: lane{which: which}, others: lane{which: which}}
 }
 
-// fairQueue holds the sources that have something to do and gives each its turn: direct ones first, but one turn in syncPart to the others,
-// and among each kind party by party. A source stands in it at most once; whoever pushes sees to that.
+// fairQueue holds the sources that have something to do, and gives each its turn: direct ones first, but one turn in syncPart to the others,
+// and within each kind party by party. A source stands in it at most once; callers of push see to that.
 type fairQueue struct {
 	direct, others lane
 	streak         int // turns in a row that direct sources had while others waited
@@ -23,7 +23,8 @@ func (t *fairQueue) push(s *Source) {
 	}
 }
 
-// pop takes the source whose turn it is; nil means that there is none. With onlyBeside, the others have turns only while direct ones wait.
+// pop takes the source whose turn it is; nil if there is none. With onlyBeside, others than direct ones have turns only while direct ones
+// wait.
 func (t *fairQueue) pop(onlyBeside bool) *Source {
 	switch {
 	case t.direct.len() == 0:

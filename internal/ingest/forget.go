@@ -8,22 +8,22 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// forgetAtOnce is how many remembered refusals are forgotten in one step, so that no acceptance holds up the next event for long.
+// forgetAtOnce is how many remembered refusals one step forgets, so that no acceptance holds up the next event for long.
 const forgetAtOnce = 100
 
-// forgetting is the chore of forgetting refusals that the store remembers, where an event that they were for want of has been accepted.
+// forgetting is the chore of forgetting remembered refusals for want of an event that has been accepted since.
 type forgetting struct {
 	w     *writer
 	left  fifo.Queue[forget] // not done yet, the oldest first
-	tried []forget           // taken from left in the open batch
-	rest  []forget           // go back to left when the batch is committed, as there is more of them
+	tried []forget           // steps taken from left in the open batch
+	rest  []forget           // steps with more to do, which go back to left when the batch is committed
 }
 
 // forget forgets up to max refusals and reports whether there may be more.
 type forget func(max int) (n int, more bool, err error)
 
 // forget forgets the refusals that were only for want of e, so that the next reconciliation fetches those events. It forgets
-// forgetAtOnce of them in the open batch, and leaves the rest to later steps.
+// forgetAtOnce refusals in the open batch, and leaves the rest to later steps.
 func (f *forgetting) forget(e *nostr.Event) error {
 	if err := f.take(func(max int) (int, bool, error) { return f.w.open.batch.ForgetOrphans(e, max) }); err != nil {
 		return err
@@ -39,14 +39,14 @@ func (f *forgetting) forgetRepository(d string) error {
 	return f.take(func(max int) (int, bool, error) { return f.w.open.batch.ForgetRepository(d, max) })
 }
 
-// forgetLapsed forgets that the announcement of a state has waited in vain, so that relays bring it again.
+// forgetLapsed forgets that the announcement of a state's repository has waited in vain, so that relays bring the announcement again.
 func (f *forgetting) forgetLapsed(state *nostr.Event) error {
 	of := nip34.Address{Kind: nip34.KindRepository, PubKey: state.PubKey, D: state.Tags.D()}
 	_, err := f.w.open.batch.ForgetLapsed(of, forgetAtOnce)
 	return err
 }
 
-// take takes one step in the open batch. Where there is more, it asks for a commit, and the rest follows after that.
+// take takes one step in the open batch. Where there is more to do, it asks for a commit, and the rest follows after that.
 func (f *forgetting) take(step forget) error {
 	_, more, err := step(forgetAtOnce)
 	if more {
@@ -63,7 +63,7 @@ func (f *forgetting) step() error {
 		return err
 	}
 	step := f.left.Pop()
-	if err := f.take(step); err != nil { // not tried again, as this step may be what makes the store fail
+	if err := f.take(step); err != nil { // never tried again: this step may be what makes the store fail
 		return err
 	}
 	f.tried = append(f.tried, step)

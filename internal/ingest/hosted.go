@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// turn is the open batch as the ledger works on it.
+// turn returns the open batch in the form in which the ledger works on it.
 func (w *writer) turn() ledger.Turn {
 	v := w.view()
 	return ledger.Turn{Batch: w.open.batch, Now: w.door.now(), Announced: func(d string) (*policy.Announced, error) {
@@ -19,8 +19,8 @@ func (w *writer) turn() ledger.Turn {
 	}, Serves: w.rules.Serves}
 }
 
-// hosted gives the final verdict on an event after the rules' verdict v: accepted, or waiting for git data. It also accepts what the rules
-// refuse only because the repository or pull request that it belongs to waits.
+// hosted returns the final verdict on an event after the rules' verdict v: accepted, or waiting for git data. It also accepts an event that
+// the rules refuse only because the event's repository or pull request waits.
 func (w *writer) hosted(e *nostr.Event, by policy.Bearer, v policy.Verdict) (policy.Verdict, error) {
 	if ends, err := w.endsWait(e, v); ends || err != nil {
 		return policy.Verdict{}, err
@@ -50,7 +50,7 @@ func (w *writer) hosted(e *nostr.Event, by policy.Bearer, v policy.Verdict) (pol
 	case d.Outcome == refs.Refuse:
 		return policy.Verdict{Outcome: policy.Refuse, Reason: d.OK}, nil
 	case claimed && e.Kind != nip34.KindState:
-		return v, nil // it needs no git data itself, and nothing that it names is served
+		return v, nil // the event needs no git data itself, and nothing that it names is served
 	}
 	return policy.Verdict{}, nil
 }
@@ -65,10 +65,10 @@ func (w *writer) outwaited(e *nostr.Event) (bool, error) {
 	return ok && s.ID != e.ID && s.Newer(e.Stamp()), err
 }
 
-// claims is what the rules would see if all waiting repositories and pull requests were served.
+// claims shows the rules what they would see if all waiting repositories and pull requests were served.
 type claims struct{ view }
 
-// Announcements gives the waiting ones, too.
+// Announcements returns the waiting announcements too.
 func (c claims) Announcements(d string, r policy.Rules) (*policy.Announced, error) {
 	same, err := c.view.Announcements(d, r)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c claims) Announcements(d string, r policy.Rules) (*policy.Announced, erro
 	return same.With(r.ReadAll(waiting)), nil
 }
 
-// HasAddress reports also whether a repository's announcement waits.
+// HasAddress is true also where the announcement of a repository waits at the address.
 func (c claims) HasAddress(address string) (bool, error) {
 	ok, err := c.view.HasAddress(address)
 	if ok || err != nil {
@@ -95,7 +95,7 @@ func (c claims) HasAddress(address string) (bool, error) {
 	return ok, err
 }
 
-// Has reports also whether a pull request waits.
+// Has is true also where a pull request with that id waits.
 func (c claims) Has(id nostr.ID) (bool, error) {
 	ok, err := c.view.Has(id)
 	if ok || err != nil {
@@ -105,7 +105,7 @@ func (c claims) Has(id nostr.ID) (bool, error) {
 	return w.Event != nil && w.Event.Kind == nip34.KindPullRequest, err
 }
 
-// await makes e a waiting event: its git data is to come within ledger.WaitFor. It does nothing where e waits already.
+// await makes e a waiting event: its git data has to come within ledger.WaitFor. It does nothing where e waits already.
 func (w *writer) await(e *nostr.Event, from store.Source, label string) error {
 	out, err := w.open.batch.Wait(e, store.Wait{Source: from, Came: w.door.now().Unix(), Until: w.door.now().Add(ledger.WaitFor).Unix(), From: label})
 	if err != nil || out != policy.Wait {
@@ -123,7 +123,7 @@ func (w *writer) await(e *nostr.Event, from store.Source, label string) error {
 	return w.forgets.forgetRepository(e.Tags.D())
 }
 
-// accept stores e, and with it every waiting event whose wait e ends, in the order that the ledger gives.
+// accept stores e, and every waiting event whose wait e ends, in the order of the ledger.
 func (w *writer) accept(e *nostr.Event, from store.Source) error {
 	if w.ledger == nil || !ledger.Concerns(e.Kind) {
 		return w.add(e, from)
@@ -158,7 +158,7 @@ func (w *writer) serve(id nostr.ID) error {
 	return w.add(x.Event, x.Source)
 }
 
-// settle brings the refs of repositories in line with what the batch does to events. It comes last before the commit.
+// settle brings the refs of repositories in line with what the batch does to events. The writer calls it last before the commit.
 func (w *writer) settle() error {
 	if w.ledger == nil || w.open.batch == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// key is the hash of one thing that an orphan may wait for. Two that collide cost a decision too many, no more.
+// key is the hash of one thing for which an orphan may wait. Two keys that collide cost no more than a needless decision.
 type key uint64
 
 // The kinds of keys. An accepted event may end the wait of an orphan with which it has a key in common.
@@ -33,7 +33,7 @@ func (h hasher) key(kind byte, s string) key {
 	return key(m.Sum64())
 }
 
-// waitsFor gives the keys of what an orphan may wait for.
+// waitsFor returns the keys of the things for which an orphan may wait.
 func (h hasher) waitsFor(e *nostr.Event) []key {
 	keys := []key{h.key(hasID, string(e.ID[:]))}
 	if a := e.Address(); a != "" {
@@ -59,7 +59,7 @@ func (h hasher) waitsFor(e *nostr.Event) []key {
 	return keys
 }
 
-// ends gives the keys that orphans have whose wait may end when e is accepted.
+// ends returns the keys of orphans whose wait may end when e is accepted.
 func (h hasher) ends(e *nostr.Event) []key {
 	keys := []key{h.key(namesID, string(e.ID[:])), h.key(byAuthor, string(e.PubKey[:]))}
 	if a := e.Address(); a != "" {

@@ -7,18 +7,18 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// lapseAtOnce is how many waits are ended in one step.
+// lapseAtOnce is how many waits one step ends.
 const lapseAtOnce = 100
 
-// lapsing is the chore of ending waits whose git data did not come in time. As with expiry, no wait ends until the wall clock has run
-// evenly for clockTrust.
+// lapsing is the chore of ending the waits of events whose git data did not come in time. As with expiry, no wait ends until the wall clock
+// has run evenly for clockTrust.
 type lapsing struct {
 	w *writer
 	expiry
 }
 
 func (x *lapsing) dueAt() time.Time {
-	if x.w.stops || x.w.ledger == nil && x.w.door.store.Waits() == 0 { // without a ledger there may be waits from before hosting was turned off
+	if x.w.stops || x.w.ledger == nil && x.w.door.store.Waits() == 0 { // without a ledger, events may still wait from before hosting was turned off
 		return never
 	}
 	return x.at

@@ -11,19 +11,19 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// openBatch is the open batch and what waits for its commit.
+// openBatch holds the open batch, and the answers that wait for its commit.
 type openBatch struct {
-	batch    *store.Batch // nil while nothing needs one
-	deadline time.Time    // it is committed then at the latest
-	direct   bool         // a client waits for it
-	decided  int          // decisions in it
-	extra    int          // of these, steps of chores
+	batch    *store.Batch // nil while nothing needs a batch
+	deadline time.Time    // the commit comes at the latest then
+	direct   bool         // a client waits for the batch
+	decided  int          // decisions in the batch, with steps of chores
+	extra    int          // steps of chores among decided
 	answers  []answer
-	soon     bool            // a chore wants it committed
-	released [Sources]uint64 // waiting events that it serves, as their git data came
-	lapsed   int             // waiting events whose wait it ends, as their git data did not come
+	soon     bool            // a chore wants a commit
+	released [Sources]uint64 // waiting events that the batch serves, as their git data came
+	lapsed   int             // waiting events whose wait the batch ends, as their git data did not come
 
-	// For prune: the d tags whose announcements have changed, those that are pruned, and those of the latter that have changed again.
+	// For prune: the d tags whose announcements have changed, the d tags that are pruned, and the pruned ones that have changed again.
 	changed, pruned, unpruned []string
 }
 
@@ -40,14 +40,14 @@ func (r *openBatch) within(d time.Duration) {
 // over reports whether the deadline has passed.
 func (r *openBatch) over() bool { return !r.idle() && !time.Now().Before(r.deadline) }
 
-// answer is a verdict that waits for the commit.
+// answer is the verdict on an item, and waits for the commit.
 type answer struct {
 	item    *item
 	verdict policy.Verdict
 	stands  bool // the verdict is true whatever becomes of the batch
 }
 
-// queue adds an answer to those that wait for the commit. A client's answer brings the deadline forward to clientDelay.
+// queue adds an answer to those that wait for the commit. A client's answer moves the deadline forward to clientDelay from now.
 func (w *writer) queue(a answer) {
 	w.open.answers = append(w.open.answers, a)
 	w.open.decided++
@@ -72,14 +72,14 @@ func (w *writer) begin() error {
 	return nil
 }
 
-// commit makes the batch durable, and only then tells its verdicts. After an error the batch is dropped and everybody in it has heard so.
+// commit makes the batch durable, and only then tells its verdicts. After an error it has dropped the batch, and has told everybody in it.
 func (w *writer) commit() error {
 	if err := errors.Join(w.pruneRest(), w.settle()); err != nil {
 		w.abort(err)
 		return err
 	}
 	if w.open.batch != nil && w.open.batch.Len() > 0 {
-		// The commit point: after it everything that was decided is durable and seen by readers, before it nothing is.
+		// The commit point: before it nothing that was decided is durable or seen by readers, after it everything is.
 		if _, err := w.open.batch.Commit(); err != nil {
 			w.abort(err)
 			return err
@@ -102,13 +102,13 @@ func (w *writer) commit() error {
 	return nil
 }
 
-// abort drops the batch for a failure of this relay's own, and logs that.
+// abort drops the batch because of a failure of this relay's own, and logs the failure.
 func (w *writer) abort(err error) {
 	w.report(err)
 	w.drop(err)
 }
 
-// drop drops the batch: nothing of it happened, and everybody whose verdict depended on it hears verdictFailed.
+// drop drops the batch: nothing in it has happened, and everybody whose verdict depended on it hears verdictFailed.
 func (w *writer) drop(err error) {
 	w.known.reset()
 	if w.open.batch != nil {
@@ -128,7 +128,7 @@ func (w *writer) drop(err error) {
 	w.finish()
 }
 
-// finish answers everybody in the batch and makes ready for the next one.
+// finish answers everybody in the batch, and makes ready for the next batch.
 func (w *writer) finish() {
 	answers := w.open.answers
 	w.open = openBatch{}
@@ -157,7 +157,7 @@ func (w *writer) reply(answers []answer) {
 	w.door.answered(answers)
 }
 
-// tell logs one event that was stored.
+// tell logs one stored event.
 func (w *writer) tell(it *item) {
 	log := w.door.log.With("event", it.event.ID, "kind", it.event.Kind, "from", it.src.conf.Label)
 	switch it.from {
@@ -172,7 +172,7 @@ func (w *writer) tell(it *item) {
 	}
 }
 
-// report counts a failure, and logs the first of a row.
+// report counts a failure, and logs the first of a row of failures.
 func (w *writer) report(err error) {
 	w.door.counts.failures.Add(1)
 	if w.failed.IsZero() {

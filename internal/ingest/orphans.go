@@ -10,41 +10,41 @@ import (
 )
 
 const (
-	orphanShare   = 8   // one party, or label, has at most one part in so many of a pool
-	deletionShare = 4   // deletions and vanish requests have one part in so many to themselves, so that other orphans cannot push them out
+	orphanShare   = 8   // the most of a pool for one party, or label: one part in so many
+	deletionShare = 4   // the pool of deletions and vanish requests: one part in so many of the buffer, so that other orphans cannot push them out
 	tagOverhead   = 64  // about what a tag or a key costs in memory beside its bytes
 	eventOverhead = 512 // about what an event costs in memory beside its bytes
 )
 
-// orphan is a genuine event that was refused only because an event that it names, or that names it, is not here yet.
+// orphan is a genuine event that was refused only because another event, which names it or which it names, is not here yet.
 type orphan struct {
 	event *nostr.Event
 	from  store.Source
 	by    policy.Bearer
 	label string
-	crowd string // as of its item
+	crowd string // from its item
 	cost  int
 	keys  []key
 
 	pool    *pool
 	inPool  *list.Element
 	inShare *list.Element
-	due     bool // it stands in promotion.again
-	leaving bool // no orphan any more by a decision of the open batch: it leaves the buffer with the commit
+	due     bool // the orphan is in promotion.again
+	leaving bool // the open batch has decided otherwise: the orphan leaves the buffer with the commit
 }
 
-// orphans is the buffer of orphans, in memory only. It is bounded, and the oldest go first. Each party, or label, has a share of its
-// own. The writer owns it.
+// orphans is the buffer of orphans, in memory only. It is bounded, and the oldest orphans go first. Each party, or label, has its own share.
+// The writer owns it.
 type orphans struct {
 	byID      map[nostr.ID]*orphan
 	byKey     map[key][]*orphan
 	deletions *pool // kinds 5 and 62
 	others    *pool
 	hash      hasher
-	dropped   func(nostr.ID) // called for each orphan that leaves the buffer
+	dropped   func(nostr.ID) // remove calls it for each orphan that leaves the buffer
 }
 
-// pool is one part of the buffer with bounds of its own.
+// pool is a part of the buffer with its own bounds.
 type pool struct {
 	events, bytes int // bounds
 	all           list.List
@@ -52,7 +52,7 @@ type pool struct {
 	shares        map[string]*share
 }
 
-// share is what one party, or label, has in a pool.
+// share holds the orphans of one party, or label, in a pool.
 type share struct {
 	all  list.List
 	cost int
@@ -68,8 +68,8 @@ func newOrphans(l Limits, dropped func(nostr.ID)) *orphans {
 	return o
 }
 
-// add keeps the item's event, and drops the oldest orphans for it. It keeps nothing, and gives nil, where the event is here already or
-// larger than a share may be.
+// add keeps the item's event, and drops the oldest orphans to make room. It keeps nothing and returns nil where the event is in the buffer
+// already, or larger than a share may be.
 func (o *orphans) add(it *item) *orphan {
 	e, label := it.event, it.label
 	if o.has(e.ID) {
@@ -100,8 +100,8 @@ func (o *orphans) add(it *item) *orphan {
 	return x
 }
 
-// makeRoom drops the oldest orphans of the label's share until the share has room, then the oldest of the pool. It gives false where the
-// cost alone is more than a share may have.
+// makeRoom drops the oldest orphans of the label's share until the share has room, then the oldest of the pool. It returns false where cost
+// alone is more than a share may have.
 func (o *orphans) makeRoom(p *pool, label string, cost int) bool {
 	events, bytes := max(1, p.events/orphanShare), p.bytes/orphanShare
 	if cost > bytes {
@@ -143,7 +143,7 @@ func (o *orphans) remove(x *orphan) {
 
 func (o *orphans) has(id nostr.ID) bool { return o.byID[id] != nil }
 
-// concerned gives the orphans whose wait may end when e is accepted: each once, and of each key the oldest first.
+// concerned returns the orphans whose wait may end when e is accepted, each once; of those with the same key the oldest comes first.
 func (o *orphans) concerned(e *nostr.Event) []*orphan {
 	if len(o.byID) == 0 {
 		return nil
@@ -161,7 +161,7 @@ func (o *orphans) concerned(e *nostr.Event) []*orphan {
 	return list
 }
 
-// size is the number of orphans in the buffer, and their cost in bytes of memory.
+// size returns the number of orphans in the buffer, and their cost in bytes of memory.
 func (o *orphans) size() (events, bytes int) { return len(o.byID), o.deletions.cost + o.others.cost }
 
 // each calls do with all orphans, the oldest of each pool first.

@@ -2,29 +2,29 @@ package ingest
 
 import "github.com/graspd/graspd/internal/fifo"
 
-// party is who stands behind one or several sources, such as an owner who alone names several relays. The sources of a party together
-// have the turns, the places and the share of the orphan buffer that one source has.
+// party stands behind one or several sources: an owner, say, who alone names several relays. The sources of a party together have the
+// turns, the places and the share of the orphan buffer that a single source has.
 type party struct {
-	name string // "" for the party of one source alone
+	name string // "" for the party of a single source
 
 	// Guarded by Door.mu.
-	sources int // open ones
-	places  int // places taken by all of them
+	sources int // open sources
+	places  int // places that the events of all sources take
 	bytes   int
-	large   bool          // a large event of theirs is undecided
+	large   bool          // a large event of the party is undecided
 	room    chan struct{} // closed when places become free; nil while nobody waits for one
 	seats   [lanes]seat
 }
 
-// The lanes. A party waits for its turn in both at once.
+// The lanes. A party may wait for its turn in both at once.
 const (
 	checkLane = iota
 	decideLane
 	lanes
 )
 
-// memberPart is the part, one in so many, of a party's places that each of its sources has beside those for all of them, so that no
-// source of the party can keep another one out.
+// memberPart is the part, one in so many, of a party's places that each of its sources has to itself, beside the places for all. So no
+// source of a party can keep another one out.
 const memberPart = 32
 
 // seat is where the sources of a party wait for its turns in one lane.
@@ -33,9 +33,9 @@ type seat struct {
 	queued  bool // the party stands in the lane
 }
 
-// lane hands out turns party by party, and those of a party source by source.
+// lane hands out turns party by party, and the turns of a party source by source.
 type lane struct {
-	which   int // of the seats
+	which   int // index of the lane's seat in party.seats
 	parties fifo.Queue[*party]
 }
 
@@ -49,7 +49,7 @@ func (l *lane) push(s *Source) {
 	}
 }
 
-// pop is the source whose turn it is; nil when there is none.
+// pop takes the source whose turn it is; nil if there is none.
 func (l *lane) pop() *Source {
 	p := l.parties.Pop()
 	if p == nil {
@@ -63,10 +63,10 @@ func (l *lane) pop() *Source {
 	return s
 }
 
-// len is the number of parties that wait.
+// len returns how many parties wait.
 func (l *lane) len() int { return l.parties.Len() }
 
-// charge counts places and bytes that are taken, or given back where they are negative. The caller holds Door.mu.
+// charge counts places and bytes as taken, or as given back where they are negative. The caller holds Door.mu.
 func (p *party) charge(places, bytes int) {
 	p.places += places
 	p.bytes += bytes
@@ -75,7 +75,7 @@ func (p *party) charge(places, bytes int) {
 	}
 }
 
-// wake lets everybody who waits for a place of the party look again. The caller holds Door.mu.
+// wake makes everybody who waits for a place of the party look again. The caller holds Door.mu.
 func (p *party) wake() {
 	if p.room != nil {
 		close(p.room)
@@ -83,9 +83,9 @@ func (p *party) wake() {
 	}
 }
 
-// Join moves the source into the party of that name, with the places that its events take. The sources of a party together have the
-// turns, the places and the share of the orphan buffer of one source. "" makes the source a party of its own again. It does nothing
-// after Close.
+// Join moves the source, with the places that its events take, into the party of that name. The sources of a party together have the
+// turns, the places and the share of the orphan buffer of a single source. "" makes the source a party of its own again. Join does
+// nothing after Close.
 func (s *Source) Join(name string) {
 	d := s.door
 	d.mu.Lock()
@@ -101,7 +101,7 @@ func (s *Source) Join(name string) {
 	old.wake()
 }
 
-// joinParty gives the party of that name with one more source. The caller holds mu.
+// joinParty returns the party of that name, and counts one more source in it. The caller holds mu.
 func (d *Door) joinParty(name string) *party {
 	if name == "" {
 		return &party{}
@@ -115,7 +115,7 @@ func (d *Door) joinParty(name string) *party {
 	return p
 }
 
-// leaveParty takes the source out of its party, which what the source has left undecided still counts for. The caller holds mu.
+// leaveParty takes the source out of its party. Its undecided events still count for the party. The caller holds mu.
 func (d *Door) leaveParty(s *Source) {
 	if s.party.name != "" {
 		s.party.sources--

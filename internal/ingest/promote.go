@@ -9,17 +9,17 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// promotion is the chore of deciding orphans again. An orphan that is accepted may end the wait of others, so that a chain of orphans
-// resolves link by link.
+// promotion is the chore of deciding orphans again. An accepted orphan may end the wait of others, so a chain of orphans resolves link by
+// link.
 type promotion struct {
 	w       *writer
-	again   fifo.Queue[*orphan] // those to decide again
-	added   []*orphan           // put into the orphan buffer in the open batch
-	leaving []*orphan           // decided in the open batch, and no orphans any more
-	at      *orphan             // the one whose step has failed, for failed
+	again   fifo.Queue[*orphan] // orphans to decide again
+	added   []*orphan           // orphans that came into the buffer in the open batch
+	leaving []*orphan           // orphans that the open batch has decided otherwise
+	at      *orphan             // the orphan of the last step, for failed
 }
 
-// reconsider puts an orphan on the list of those to decide again.
+// reconsider queues an orphan to be decided again.
 func (p *promotion) reconsider(x *orphan) {
 	if !x.due && !x.leaving {
 		x.due = true
@@ -47,13 +47,13 @@ func (p *promotion) step() error {
 func (p *promotion) failed(err error) {
 	if errors.Is(err, store.ErrFull) {
 		p.reconsider(p.at)
-	} else { // not tried again, as this orphan may be what makes the store fail
+	} else { // never tried again: this orphan may be what makes the store fail
 		p.w.orphans.remove(p.at)
 	}
 	p.at = nil
 }
 
-// decidedAgain has x leave the buffer with the commit, unless its new verdict is an orphan's still.
+// decidedAgain makes x leave the buffer with the commit, unless its new verdict leaves it an orphan.
 func (p *promotion) decidedAgain(x *orphan, o policy.Outcome) {
 	if !o.Orphan() && !x.leaving {
 		x.leaving = true
@@ -80,7 +80,7 @@ func (p *promotion) undone() {
 	}
 }
 
-// redecide decides an orphan on the open batch as decide does an item.
+// redecide decides an orphan in the open batch, as decide decides an item.
 func (w *writer) redecide(x *orphan) (policy.Verdict, error) {
 	if err := w.begin(); err != nil {
 		return policy.Verdict{}, err

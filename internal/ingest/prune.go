@@ -6,9 +6,9 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// prune removes the announcements that nobody here invites any more, of every d tag with which an announcement has changed or gone.
-// That reads all announcements with the d tag. So it is done at once for the first change of a d tag in a batch, and once more, by
-// pruneRest, for all later changes.
+// prune removes announcements that nobody here invites any more, for every d tag with which an announcement has changed or gone.
+// That means to read all announcements with the d tag. So prune does it at once for the first change of a d tag in a batch, and
+// pruneRest does it once more for all later changes.
 func (w *writer) prune() error {
 	changed := append(w.open.changed, w.open.batch.LostRepositories()...)
 	w.open.changed = nil
@@ -27,7 +27,7 @@ func (w *writer) prune() error {
 	return nil
 }
 
-// pruneRest prunes the d tags that changed again after prune. It comes before the commit.
+// pruneRest prunes the d tags that changed again after prune. The writer calls it before the commit.
 func (w *writer) pruneRest() error {
 	for _, d := range w.open.unpruned {
 		if err := w.pruneRepository(d); err != nil {
@@ -37,7 +37,7 @@ func (w *writer) pruneRest() error {
 	return nil
 }
 
-// pruneRepository removes the unwelcome announcements with that d tag. That makes no others unwelcome.
+// pruneRepository removes the unwelcome announcements with that d tag. Removing them makes no others unwelcome.
 func (w *writer) pruneRepository(d string) error {
 	ids, err := w.rules.Unwelcome(d, w.view())
 	if err != nil {
@@ -49,6 +49,6 @@ func (w *writer) pruneRepository(d string) error {
 		}
 	}
 	w.known.changed(d)
-	w.open.batch.LostRepositories() // clears the list: those just removed, on which nobody depends
+	w.open.batch.LostRepositories() // clear the list: nobody depends on the announcements just removed
 	return nil
 }

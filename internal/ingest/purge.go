@@ -8,16 +8,16 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// purgeAtOnce is how many index rows one step of a purge goes through: about a hundred events of an author who vanished, or two
-// hundred ids that a deletion names.
+// purgeAtOnce is how many index rows one step of a purge goes through: enough for about a hundred events of an author who vanished, or
+// for two hundred ids that a deletion names.
 const purgeAtOnce = 1000
 
-// maxUnfinished is how many deletions may be under way. While there are as many, the next deletion waits, and each turn of its source is
-// spent on a step of those under way.
+// maxUnfinished is how many deletions may be under way. While there are so many, the next deletion waits, and each turn of its source goes
+// to a step of a deletion under way.
 const maxUnfinished = 64
 
-// mustPurge reports whether the last process left deletions or vanished authors' events unfinished. Where that cannot be read it is true: the
-// writer tries, meets the same failure, and reports it.
+// mustPurge reports whether the last process left deletions or vanished authors' events unfinished. Where it cannot read that, it returns
+// true: the writer then tries, meets the same failure, and reports it.
 func (d *Door) mustPurge() bool {
 	v := d.store.View()
 	defer v.Close()
@@ -25,12 +25,12 @@ func (d *Door) mustPurge() bool {
 	return ok || err != nil
 }
 
-// purging is the chore of deletions that name much, and of removing the events of authors who have vanished. It takes no step while the
-// door closes: the next start goes on with it.
+// purging is the chore of finishing deletions that name much, and of removing the events of authors who have vanished. It takes no step
+// while the door closes: the next start goes on with it.
 type purging struct {
 	w     *writer
 	due   bool // there may be something to remove
-	taken bool // the open batch has a step already, and takes one only
+	taken bool // the open batch has its one step already
 }
 
 func (p *purging) dueAt() time.Time { return soonIf(p.due && !p.taken && !p.w.stops) }
@@ -49,14 +49,14 @@ func (p *purging) step() error {
 	return err
 }
 
-// failed leaves the rest to the next start, as the step itself may be what fails. Where the disk is full it is tried again.
+// failed leaves the rest to the next start, as the step itself may be at fault. But for a full disk, the writer tries again.
 func (p *purging) failed(err error) { p.due = errors.Is(err, store.ErrFull) }
 
 func (p *purging) kept() { p.taken = false }
 
 func (p *purging) undone() { p.due, p.taken = p.due || p.taken, false }
 
-// ahead takes a step before an item that has to wait for one, and reports whether it did.
+// ahead takes a step before an item that has to wait for one, and reports whether it took one.
 func (p *purging) ahead() bool {
 	if p.w.stops || p.w.late || p.w.paused() {
 		return false

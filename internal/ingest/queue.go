@@ -2,7 +2,7 @@ package ingest
 
 import "github.com/graspd/graspd/internal/policy"
 
-// offerCheck queues the source for the verifiers, unless it is queued or has nothing for them. The caller holds mu.
+// offerCheck queues the source for the verifiers, unless it is queued already or has nothing for them. The caller holds mu.
 func (d *Door) offerCheck(s *Source) {
 	if s.inToCheck || s.unchecked.Len() == 0 {
 		return
@@ -12,8 +12,8 @@ func (d *Door) offerCheck(s *Source) {
 	d.work.Signal()
 }
 
-// takeUnchecked waits for the next item to verify, and gives nil when the door stops. It queues the item's source again at once, so that a
-// single source can keep every verifier busy.
+// takeUnchecked waits for the next item to verify, and returns nil when the door stops. It queues the item's source again at once, so that
+// a single source can keep all verifiers busy.
 func (d *Door) takeUnchecked() *item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -32,26 +32,26 @@ func (d *Door) takeUnchecked() *item {
 	return nil
 }
 
-// recheck returns an item to its source, to be verified alone and before what was submitted after it. The caller holds mu.
+// recheck returns an item to its source, to be verified alone, before items that were submitted later. The caller holds mu.
 func (d *Door) recheck(it *item) {
 	it.alone = true
 	it.src.unchecked.PushFront(it)
 	d.offerCheck(it.src)
 }
 
-// finish makes the item ready for the writer, which takes it after all items before it in its source. The caller holds mu.
+// finish makes the item ready for the writer, which takes it after all earlier items of its source. The caller holds mu.
 func (d *Door) finish(it *item) {
 	it.ready = true
 	d.offerDecision(it.src)
 }
 
-// finishWith finishes an item whose verdict stands already, so that the writer decides nothing. The caller holds mu.
+// finishWith finishes an item with the verdict v, so that the writer decides nothing. The caller holds mu.
 func (d *Door) finishWith(it *item, v policy.Verdict) {
 	it.stands, it.verdict = true, v
 	d.finish(it)
 }
 
-// offerDecision queues the source for the writer, unless it is queued or its first item is not ready. The caller holds mu.
+// offerDecision queues the source for the writer, unless it is queued already or its first item is not ready. The caller holds mu.
 func (d *Door) offerDecision(s *Source) {
 	if s.inToDecide || s.order.Len() == 0 || !s.order.Peek().ready {
 		return
@@ -61,8 +61,8 @@ func (d *Door) offerDecision(s *Source) {
 	d.nudge()
 }
 
-// takeReady takes the next item to decide; nil means that none is ready. With onlyBeside, items of the sync engine have only their turns
-// between clients' items, and none when no client's item is ready.
+// takeReady takes the next item to decide; nil if none is ready. With onlyBeside, items of the sync engine get only their turns between
+// clients' items, and none while no client's item is ready.
 func (d *Door) takeReady(onlyBeside bool) *item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +77,7 @@ func (d *Door) takeReady(onlyBeside bool) *item {
 	return it
 }
 
-// putBack returns an item that takeReady gave, to be taken again in its source's next turn.
+// putBack returns an item from takeReady, which the writer takes again in the next turn of the item's source.
 func (d *Door) putBack(it *item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,7 +89,7 @@ func (d *Door) putBack(it *item) {
 // quiet reports whether nothing is on its way to the writer.
 func (d *Door) quiet() bool { return d.waiting() == 0 }
 
-// waiting is how many events are on their way to the writer.
+// waiting returns how many events are on their way to the writer.
 func (d *Door) waiting() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -103,14 +103,14 @@ func (d *Door) directReady() bool {
 	return d.toDecide.direct.len() > 0
 }
 
-// abandon gives the verdict v to all items of a source that no verifier has taken. The caller holds mu.
+// abandon finishes all items of a source that no verifier has taken with the verdict v. The caller holds mu.
 func (d *Door) abandon(s *Source, v policy.Verdict) {
 	for s.unchecked.Len() > 0 {
 		d.finishWith(s.unchecked.Pop(), v)
 	}
 }
 
-// abandonAll gives the verdict v to all items that are not verified. The verifiers must have ended.
+// abandonAll finishes all items that are not verified with the verdict v. The verifiers must have ended.
 func (d *Door) abandonAll(v policy.Verdict) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,7 +120,7 @@ func (d *Door) abandonAll(v policy.Verdict) {
 	}
 }
 
-// answered frees the places of items whose replies were called.
+// answered frees the places of items whose replies the writer has called.
 func (d *Door) answered(items []answer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// ruling is a change of the rules on its way to the writer.
+// ruleChange is a change of the rules on its way to the writer.
 type ruleChange struct {
 	rules policy.Rules
 	done  chan error // one slot
 }
 
-// SetRules puts new rules into force for all that is decided from its return on. Where the new rules are looser, the refusals of the old
-// ones are forgotten, so that those events are fetched again, and orphans are decided again. Nothing that is stored goes. The error is
-// the store's, ctx's cause or ErrStopped, and then the old rules stay in force. Run must be running. SetRules waits for the writer.
+// SetRules puts new rules into force for all decisions after it returns. Where the new rules are looser, the store forgets the refusals by
+// the old rules, so that those events are fetched again, and the writer decides orphans again. No stored event goes. The error is the
+// store's, ctx's cause or ErrStopped, and then the old rules stay in force. SetRules waits for the writer, so Run must be running.
 func (d *Door) SetRules(ctx context.Context, rules policy.Rules) error {
 	r := ruleChange{rules, make(chan error, 1)}
 	err := d.sendRules(ctx, r)
@@ -25,7 +25,7 @@ func (d *Door) SetRules(ctx context.Context, rules policy.Rules) error {
 	return nil
 }
 
-// sendRules hands the writer a change of the rules and waits for its answer.
+// sendRules hands a change of the rules to the writer, and waits for the answer.
 func (d *Door) sendRules(ctx context.Context, r ruleChange) error {
 	select {
 	case d.ruleChanges <- r:
@@ -43,7 +43,7 @@ func (d *Door) sendRules(ctx context.Context, r ruleChange) error {
 	}
 }
 
-// receiveRules puts new rules into force, if any have come. What was decided by the old rules is committed first.
+// receiveRules puts new rules into force, if any have come. It first commits what was decided by the old rules.
 func (w *writer) receiveRules() {
 	select {
 	case r := <-w.door.ruleChanges:
@@ -55,7 +55,7 @@ func (w *writer) receiveRules() {
 	}
 }
 
-// takeOver writes down the rules' fingerprint in a batch of its own, and then decides by these rules.
+// takeOver stores the fingerprint of the rules in a batch of its own. From then on the writer decides by these rules.
 func (w *writer) takeOver(rules policy.Rules) error {
 	looser := rules.Loosens(w.rules)
 	if err := w.begin(); err != nil {

@@ -21,25 +21,25 @@ var ErrClosed = errors.New("the source is closed")
 
 // SourceConfig says whose events a Source brings.
 type SourceConfig struct {
-	// Label names the origin: a client's address, a remote relay's URL. Sources of one label share one part of the
+	// Label names the origin: a client's address, or a remote relay's URL. Sources with the same label share one part of the
 	// orphan buffer.
 	Label string
-	// Party names the party that the source begins in; see Source.Join.
+	// Party names the party in which the source begins; see Source.Join.
 	Party string
-	// Direct marks a client. Clients go before the sync engine's sources, their events close the open batch, and an event
-	// that was refused before is decided again for a client.
+	// Direct marks a client. Clients go before the sync engine's sources, their events close the open batch soon, and the
+	// writer decides an event that was refused before again for a client.
 	Direct bool
 	// HoldPlaces keeps an event's place until Release; without it the reply frees the place.
 	HoldPlaces bool
-	// Charge hears how many steps of work, as a store.Meter counts them, a decision has taken, when it took more than a usual
-	// one does. The writer calls it, so it must not block. Nil charges nothing.
+	// Charge is told how many steps of work, as a store.Meter counts them, a decision took, if it took more than a usual
+	// decision takes. The writer calls Charge, so it must not block. Nil charges nothing.
 	Charge func(steps int)
-	// Bearer says who brings an event (NIP-42, NIP-70). Submit calls it once, in the caller's goroutine. Nil is a stranger.
+	// Bearer says who brings an event (NIP-42, NIP-70). Submit calls it once, in the caller's goroutine. Nil stands for a stranger.
 	Bearer func(*nostr.Event) policy.Bearer
 }
 
-// Source is the queue of one client's connection, one remote relay or one import. Its events are decided, and their replies called, in
-// the order of their Submits. All methods may be called from several goroutines.
+// Source is the queue of one client's connection, one remote relay or one import. The writer decides its events, and calls their replies,
+// in the order of their Submits. Any number of goroutines may call the methods.
 type Source struct {
 	door *Door
 	conf SourceConfig
@@ -48,20 +48,20 @@ type Source struct {
 	party           *party
 	order           fifo.Queue[*item] // items that the writer has not taken, as submitted
 	unchecked       fifo.Queue[*item] // the part of order that no verifier has taken
-	places          int               // places taken: undecided or, with HoldPlaces, not released
-	bytes           int               // size of the events on those places
-	unreleased      int               // places whose reply was called and that wait for Release
+	places          int               // places taken by undecided events and, with HoldPlaces, by those not released
+	bytes           int               // size of the events on these places
+	unreleased      int               // places of events whose reply was called, and that wait for Release
 	unreleasedBytes int
 	closed          bool
-	inToCheck       bool // it stands in door.toCheck
-	inToDecide      bool // it stands in door.toDecide
+	inToCheck       bool // the source is in door.toCheck
+	inToDecide      bool // the source is in door.toDecide
 }
 
-// itemOverhead is about what an undecided event costs beside its bytes.
+// itemOverhead is about how many bytes of memory an undecided event costs beside its own.
 const itemOverhead = 512
 
-// Of events above largeEvent bytes no more than maxLarge are undecided at a time, and one of a party, which bounds the memory that
-// they take.
+// At most maxLarge events above largeEvent bytes are undecided at a time, and one for each party. That bounds the memory that they
+// take.
 const (
 	largeEvent = 256 << 10
 	maxLarge   = 16
@@ -70,32 +70,32 @@ const (
 // item is one submitted event on its way.
 type item struct {
 	src   *Source
-	event *nostr.Event // as submitted, or the genuine copy that was verified in its stead
+	event *nostr.Event // as submitted, or the genuine copy that was verified instead
 	from  store.Source
 	by    policy.Bearer
 	reply func(policy.Verdict)
 	size  int
 	came  time.Time
-	label string // whose share of the orphan buffer its event counts for
-	large *party // the party whose only large event it is; nil where it is not large
-	crowd string // the address that brings it; "" for relays and imports; see crowds
+	label string // names the share of the orphan buffer for which the event counts
+	large *party // the party whose one large event this is; nil for an event that is not large
+	crowd string // the address that brings the event; "" for relays and imports; see crowds
 
 	// Guarded by src.door.mu until ready, then the writer's.
-	alone   bool           // it waits for no other copy, as one that it waited for was forged
-	ready   bool           // the writer may take it
-	stands  bool           // verdict stands already, as the event is forged, stored or remembered
-	verdict policy.Verdict // with stands
+	alone   bool           // the item waits for no other copy, as the one for which it waited was forged
+	ready   bool           // the writer may take the item
+	stands  bool           // the verdict stands already, as the event is forged, stored or remembered
+	verdict policy.Verdict // the verdict, if stands
 
-	recalled bool // with stands: it was stored when a verifier looked
+	recalled bool // stands because the event was stored when a verifier looked
 }
 
-// Submit queues e for its decision and returns when e has a place. It waits for the place while the party has QueueEvents events or
-// QueueBytes undecided and the source itself a memberPart of that. A source without any undecided event has a place for one of any size,
-// but a large event also waits until it is one of maxLarge, and the only one of its party.
+// Submit queues e for its decision, and returns when e has a place. It waits for the place while the party has QueueEvents events or
+// QueueBytes undecided, and the source itself a memberPart of that. A source without undecided events has a place for one event of any
+// size. But a large event also waits until fewer than maxLarge others, and none of its party, are undecided.
 //
-// The error is ctx's cause, ErrClosed or ErrStopped, and then reply is never called. Otherwise the writer calls reply exactly once, in the
+// If Submit fails, with ctx's cause, ErrClosed or ErrStopped, nobody calls reply. Otherwise the writer calls reply exactly once, in the
 // order of the source's Submits and after the commit that made the verdict true. Reply must not block; nil is allowed. Nobody
-// may change e from then on.
+// may change e after Submit.
 func (s *Source) Submit(ctx context.Context, e *nostr.Event, from store.Source, reply func(policy.Verdict)) error {
 	it := &item{src: s, event: e, from: from, reply: reply, size: e.Size(), came: time.Now()}
 	if s.conf.Bearer != nil {
@@ -120,7 +120,7 @@ func (s *Source) Submit(ctx context.Context, e *nostr.Event, from store.Source, 
 	}
 }
 
-// enter queues the item. Without a place for it, enter gives the channel that is closed when another try is worth it.
+// enter queues the item. If there is no place, it returns a channel that is closed when another try is worth it.
 func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
 	d := s.door
 	d.mu.Lock()
@@ -160,15 +160,15 @@ func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
 	return nil, nil
 }
 
-// full reports whether there is no place for an event of that size: neither among those of the party nor among the few that the source has
-// to itself. The caller holds door.mu.
+// full reports whether there is no place for an event of that size, neither among the places of the party nor among the few that the source
+// has to itself. The caller holds door.mu.
 func (s *Source) full(size int) bool {
 	l := s.door.limits
 	return (s.party.places >= l.QueueEvents || s.party.bytes+size > l.QueueBytes) &&
 		(s.places >= l.QueueEvents/memberPart || s.bytes+size > l.QueueBytes/memberPart)
 }
 
-// Release frees the place of an event of that size whose reply was called. It does nothing without HoldPlaces.
+// Release frees the place of an event of that size whose reply was called. Without HoldPlaces it does nothing.
 func (s *Source) Release(size int) {
 	s.door.mu.Lock()
 	defer s.door.mu.Unlock()
@@ -181,8 +181,8 @@ func (s *Source) Release(size int) {
 	s.free(1, size)
 }
 
-// Close ends the source: waiting and later Submits fail with ErrClosed. What was submitted is still decided. But where closed sources have
-// left more than LeftBytes, those of this source's events that are not verified yet hear an error.
+// Close ends the source: waiting and later Submits fail with ErrClosed. The writer still decides the submitted events. But where closed
+// sources have left more than LeftBytes, events of this source that are not verified yet get an error for a verdict.
 func (s *Source) Close() {
 	d := s.door
 	d.mu.Lock()
@@ -202,7 +202,7 @@ func (s *Source) Close() {
 	}
 }
 
-// answered frees the item's place after its reply, or keeps it until Release where the source holds places. The caller holds door.mu.
+// answered frees the item's place after its reply, or keeps the place until Release where the source holds places. The caller holds door.mu.
 func (s *Source) answered(it *item) {
 	if it.large != nil {
 		it.large.large, it.large = false, nil
@@ -220,7 +220,7 @@ func (s *Source) answered(it *item) {
 	s.free(1, it.size)
 }
 
-// wakeLarge lets everybody who waits with a large event look again. The caller holds door.mu.
+// wakeLarge makes everybody who waits with a large event look again. The caller holds door.mu.
 func (d *Door) wakeLarge() {
 	if d.largeRoom != nil {
 		close(d.largeRoom)
@@ -228,7 +228,7 @@ func (d *Door) wakeLarge() {
 	}
 }
 
-// countLeft counts what a closed source has left undecided in the door. The caller holds door.mu.
+// countLeft counts the events that a closed source has left undecided. The caller holds door.mu.
 func (s *Source) countLeft(places, bytes int) { s.door.left += bytes + places*itemOverhead }
 
 // free gives places back. The caller holds door.mu.

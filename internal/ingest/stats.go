@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Sources, Outcomes and the number of Prefixes are the sizes of the arrays of Stats.
+// Sources, Outcomes and the number of Prefixes are the sizes of the arrays in Stats.
 const (
 	Sources  = int(store.Daily) + 1
 	Outcomes = int(policy.Failed) + 1
@@ -40,15 +40,15 @@ type Stats struct {
 	Forged     uint64                          // ids or signatures checked and wrong
 	Recognised uint64                          // copies answered without a check of their signature
 	Commits    uint64                          // batches made durable
-	Failures   uint64                          // batches that were dropped for a failure of this relay's own
-	Waiting    int                             // events submitted and not taken by the writer yet
+	Failures   uint64                          // batches dropped because of a failure of this relay's own
+	Waiting    int                             // events submitted, and not taken by the writer yet
 	Orphans    int64                           // events in the orphan buffer now
 	OrphanCost int64                           // about the memory that these take, in bytes
 	Released   [Sources]uint64                 // waiting events that became served, as their git data came, by store.Source
 	Lapsed     uint64                          // waiting events whose git data did not come in time
 }
 
-// counters are written by the verifiers and the writer, and read by anybody.
+// counters has the counts of Stats. The verifiers and the writer write them, and anybody reads them.
 type counters struct {
 	verdicts   [Sources][Outcomes]atomic.Uint64
 	refused    [Outcomes][len(Prefixes)]atomic.Uint64
@@ -90,7 +90,7 @@ func (c *counters) countVerdict(from store.Source, v policy.Verdict, took time.D
 	}
 }
 
-// prefixOf is the index in Prefixes of the word that a refusal begins with.
+// prefixOf returns the index in Prefixes of the word with which a refusal begins.
 func prefixOf(reason string) int {
 	word, _, _ := strings.Cut(reason, ":")
 	for i, p := range Prefixes {
@@ -107,7 +107,7 @@ func (c *counters) setOrphans(orphans, cost int) {
 	c.orphanCost.Store(int64(cost))
 }
 
-// Stats reads the counters one after the other, so that sums over them may differ by what happens meanwhile.
+// Stats reads the counters one after the other, so sums over them may be off by what happens meanwhile.
 func (d *Door) Stats() Stats {
 	c := &d.counts
 	s := Stats{

@@ -7,13 +7,13 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Turn is a batch of its own in the hands of somebody who has the writer's attention. It is valid until the work returns.
+// Turn is a batch in which somebody else's work runs in the writer's goroutine. It is valid until the work returns.
 type Turn struct {
 	ledger.Turn
 	w *writer
 }
 
-// Serve makes waiting events served ones, in the order of ids. An id that does not wait is an error.
+// Serve makes waiting events served ones, in the order of ids. It fails at an id of no waiting event.
 func (t *Turn) Serve(ids []nostr.ID) error {
 	for _, id := range ids {
 		if err := t.w.serve(id); err != nil {
@@ -29,9 +29,9 @@ type turnRequest struct {
 	done chan error // one slot
 }
 
-// Turn has the writer call work between events, in the writer's goroutine and with a batch of its own. When Turn returns nil, what the
-// work did is durable. After an error nothing of it has happened; the error is the work's own, the store's, ctx's cause, or ErrStopped.
-// Everybody waits for the work, so it must be short and must not wait for the door. Run must be running.
+// Turn makes the writer call work between events, in the writer's goroutine and with its own batch. When Turn returns nil, all that work did
+// is durable. After an error nothing of it has happened; the error is the work's, the store's, ctx's cause, or ErrStopped. Everybody waits
+// for work, so it must be short and must not wait for the door. Run must be running.
 func (d *Door) Turn(ctx context.Context, work func(*Turn) error) error {
 	v := turnRequest{work, make(chan error, 1)}
 	select {
@@ -45,7 +45,7 @@ func (d *Door) Turn(ctx context.Context, work func(*Turn) error) error {
 	select { // not for ctx: the writer may have taken the work already
 	case err := <-v.done:
 		return err
-	case <-d.stop: // the writer has done the work, or never will
+	case <-d.stop: // the writer has done the work already, or never will
 		select {
 		case err := <-v.done:
 			return err
@@ -55,7 +55,7 @@ func (d *Door) Turn(ctx context.Context, work func(*Turn) error) error {
 	}
 }
 
-// receiveTurn does the work of a turn, if one was asked for. What was decided before is committed first.
+// receiveTurn does the work of a turn, if somebody asked for one. It first commits what was decided before.
 func (w *writer) receiveTurn() {
 	select {
 	case v := <-w.door.turnRequests:
@@ -67,7 +67,7 @@ func (w *writer) receiveTurn() {
 	}
 }
 
-// giveTurn does the work in a batch of its own and commits that.
+// giveTurn does the work in a batch of its own, and commits the batch.
 func (w *writer) giveTurn(work func(*Turn) error) error {
 	if err := w.begin(); err != nil {
 		w.abort(err)

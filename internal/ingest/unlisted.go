@@ -10,14 +10,14 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// unlisted is what came in announcements that do not list this relay. The writer counts, anybody reads.
+// unlisted counts announcements that do not list this relay. The writer counts, and anybody reads.
 type unlisted struct {
 	mu    sync.Mutex // guards tally
 	tally elsewhere.Tally
 }
 
-// saw counts a decided event, if it is an announcement that does not list this relay. The caller leaves out events that wait in the orphan
-// buffer, as those were counted when they came.
+// saw counts a decided event, if it is an announcement that does not list this relay. The caller leaves out events from the orphan buffer,
+// as saw counted them when they came.
 func (u *unlisted) saw(it *item, v policy.Verdict) {
 	if v.Outcome != policy.Unlisted {
 		return
@@ -35,7 +35,7 @@ func (u *unlisted) saw(it *item, v policy.Verdict) {
 	u.tally.Saw(a, from)
 }
 
-// Unlisted tells what came since the start in announcements that do not list this relay.
+// Unlisted returns the counts of announcements that do not list this relay, since the start.
 func (d *Door) Unlisted() status.Nothing {
 	d.unlisted.mu.Lock()
 	defer d.unlisted.mu.Unlock()

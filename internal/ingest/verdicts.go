@@ -7,14 +7,14 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Verdicts on events that nobody decided. None of them is remembered.
+// Verdicts on events that nobody decided. The store remembers none of these events.
 var (
 	verdictStopped = policy.Verdict{Outcome: policy.Failed, Reason: "error: the relay is shutting down; publish again later"}
 	verdictDropped = policy.Verdict{Outcome: policy.Failed, Reason: "error: the connection ended while the relay was busy; publish again"}
 	verdictGone    = policy.Verdict{Outcome: policy.Failed, Reason: "error: the event left while it was published again; publish it once more"}
 )
 
-// verdictFailed is what everybody in a batch hears that could not be committed. Of the disk, strangers learn no more than that it is full.
+// verdictFailed returns the verdict for everybody in a batch that could not be committed. Strangers learn of the disk only that it is full.
 func verdictFailed(err error) policy.Verdict {
 	if errors.Is(err, store.ErrFull) {
 		return policy.Verdict{Outcome: policy.Failed, Reason: "error: storage full"}
@@ -22,7 +22,7 @@ func verdictFailed(err error) policy.Verdict {
 	return policy.Verdict{Outcome: policy.Failed, Reason: "error: the event could not be stored; publish again later"}
 }
 
-// verdictStored is the verdict that follows from what the store has or remembers. Its text says what to do about it.
+// verdictStored returns the verdict that follows from what the store has or remembers. The text says what the client can do.
 func verdictStored(o policy.Outcome) policy.Verdict {
 	reason := ""
 	switch o {

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// verify is the life of one verifier. It ends when the door stops.
+// verify runs one verifier, until the door stops.
 func (d *Door) verify() {
 	c := nostr.Checker{Verifier: d.verifier}
 	for it := d.takeUnchecked(); it != nil; it = d.takeUnchecked() {
@@ -17,7 +17,7 @@ func (d *Door) verify() {
 	}
 }
 
-// check recognises the item or verifies it.
+// check recognises the item, or verifies it.
 func (d *Door) check(it *item, c *nostr.Checker) {
 	if d.recognised(it) {
 		return
@@ -33,8 +33,8 @@ func (d *Door) check(it *item, c *nostr.Checker) {
 	}
 }
 
-// refused gives the verdict on an event that is not genuine; nil where it is genuine. A fault in checking says nothing about the event, so
-// that its verdict is a failure of this relay's own.
+// refused returns the verdict on an event that is not genuine; nil for a genuine one. A fault in checking says nothing about the event, so
+// then the verdict is a failure of this relay's own.
 func (d *Door) refused(e *nostr.Event, c *nostr.Checker) *policy.Verdict {
 	err := d.faults.Run("an event", func() error { return c.Check(e) })
 	if err == nil {
@@ -47,14 +47,14 @@ func (d *Door) refused(e *nostr.Event, c *nostr.Checker) *policy.Verdict {
 	return invalid(err)
 }
 
-// recognised deals with an item that need not be verified, and reports whether it did. It asks the store between two looks at the copies:
-// an id leaves the copies only after its commit, so the copies or the store know it.
+// recognised deals with an item that need not be verified, and reports whether it did. It looks at the copies, then the store, then the
+// copies again: an id leaves the copies only after its commit, so the copies or the store know it.
 func (d *Door) recognised(it *item) bool {
 	return d.copied(it, false) || d.recalled(it) || d.copied(it, true)
 }
 
-// recalled answers an item from what the store knows of its id, and reports whether it did. A refusal is not recalled for a client, whose
-// copy is verified and decided again. An error of the disk is left to the writer, which meets the same error.
+// recalled answers an item from what the store knows of its id, and reports whether it did. It recalls no refusals for a client, whose copy
+// is verified and decided again. It leaves an error of the disk to the writer, which meets the same error.
 func (d *Door) recalled(it *item) bool {
 	if d.store.Unknown(it.event.ID) {
 		return false
@@ -81,7 +81,7 @@ func (d *Door) recalled(it *item) bool {
 	return true
 }
 
-// copied deals with an item that is a copy of one in the door's hands, and reports whether it did.
+// copied deals with an item if the door has another copy of the same id, and reports whether it did.
 func (d *Door) copied(it *item, lead bool) bool {
 	genuine, waits := d.follow(it, lead)
 	if genuine != nil {
@@ -90,8 +90,8 @@ func (d *Door) copied(it *item, lead bool) bool {
 	return waits || genuine != nil
 }
 
-// adopt gives an item the genuine event of its id, so that the copy's own content is never used. A client hears when the copy's content
-// was not the genuine one: the copy is a forgery, such as a protected event stripped of its protection.
+// adopt gives an item the genuine event of its id, so that nobody uses the content of the copy. A client hears when the copy had another
+// content: such a copy is a forgery, for example a protected event stripped of its protection.
 func (d *Door) adopt(it *item, genuine *nostr.Event) {
 	d.counts.recognised.Add(1)
 	if it.src.conf.Direct {
@@ -104,7 +104,7 @@ func (d *Door) adopt(it *item, genuine *nostr.Event) {
 	d.conclude(it, nil)
 }
 
-// conclude hands the item to the writer, with the verdict v where that stands already, and with nil for a decision.
+// conclude hands the item to the writer: with a verdict v that stands already, or with nil for a decision.
 func (d *Door) conclude(it *item, v *policy.Verdict) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +115,7 @@ func (d *Door) conclude(it *item, v *policy.Verdict) {
 	}
 }
 
-// invalid is what the sender of a forged event is told.
+// invalid returns the verdict for the sender of a forged event.
 func invalid(err error) *policy.Verdict {
 	cause := nostr.ErrSig
 	if errors.Is(err, nostr.ErrID) {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// extraWork is how many steps of chores go into a batch that a client waits for. The rest comes with the next batch.
+	// extraWork is how many steps of chores go into a batch for which a client waits. The rest comes with the next batch.
 	extraWork = 64
-	// clientDelay is how long after its first event from a client a batch takes more, where deciding them is slow.
+	// clientDelay is for how long after its first event from a client a batch takes more events, where deciding them is slow.
 	clientDelay = 20 * time.Millisecond
 	// quietGap is the time between commits while no client waits and nothing is on its way. After a pause, one commit and
-	// quietBurst more come without that gap. So a single event does not wait for company, nor do a few that come close
-	// together, and a trickle of events does not cost a commit each.
+	// quietBurst more come without that gap. So neither a single event nor a few that come close together wait for company,
+	// and a trickle of events does not cost a commit each.
 	quietGap   = 5 * time.Millisecond
 	quietBurst = 4
 	// retryPause is how long chores wait after a failed commit.
@@ -27,7 +27,7 @@ const (
 
 var quietly = bucket.Rate{Tokens: 1, In: quietGap, Burst: 1 + quietBurst}
 
-// writer decides, one event after the other, and commits. Everything in it belongs to the one goroutine of run and drain.
+// writer decides one event after the other, and commits. Only the goroutine of run and drain uses it.
 type writer struct {
 	door    *Door
 	rules   policy.Rules
@@ -38,10 +38,10 @@ type writer struct {
 	crowds  *crowds
 	failed  time.Time     // when the last commit failed; zero after one that did not
 	commits bucket.Bucket // commits that may come while no client waits; see quietGap
-	late    bool          // DrainTime is over: nothing more is decided
+	late    bool          // DrainTime is over: the writer decides nothing more
 	open    openBatch
 
-	chores    []chore // those that follow, the first that is due first
+	chores    []chore // the chores below; of those that are due the first comes first
 	expiry    expiring
 	promotion promotion
 	forgets   forgetting
@@ -58,7 +58,7 @@ func newWriter(d *Door) *writer {
 	return w
 }
 
-// run decides and commits until ctx ends. It waits for a verified event, new rules, a turn, the time to commit, and the next chore.
+// run decides and commits until ctx ends. It waits for a verified event, new rules, a turn, the time to commit, or the next chore.
 func (w *writer) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -86,7 +86,7 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// drain decides and commits what is verified, until DrainTime is over, and answers everything else with verdictStopped.
+// drain decides and commits the verified events until DrainTime is over, and answers all others with verdictStopped.
 func (w *writer) drain() {
 	w.door.abandonAll(verdictStopped)
 	w.stops = true
@@ -100,9 +100,9 @@ func (w *writer) drain() {
 	}
 }
 
-// fill decides what is ready until the batch is full, its time is over, or nothing is left that belongs into it. Chores alternate with
-// clients' events and come before the sync engine's. Once a client waits for the batch, the sync engine's events have only their turns
-// between clients' events. It reports whether there may be more.
+// fill decides ready items until the batch is full, its time is over, or nothing is left for it. Chores alternate with clients' events, and
+// come before the sync engine's. Once a client waits for the batch, the sync engine's events have only their turns between clients' events.
+// fill reports whether there may be more to do.
 func (w *writer) fill() (more bool) {
 	for n := range w.door.limits.BatchEvents {
 		if w.full() || w.open.over() {
@@ -124,19 +124,19 @@ func (w *writer) fill() (more bool) {
 	return true
 }
 
-// commitDue reports whether the batch is to be committed now.
+// commitDue reports whether it is time to commit the batch.
 func (w *writer) commitDue() bool {
 	r := &w.open
 	return !r.idle() && (r.direct || r.soon || w.full() || r.over())
 }
 
-// full reports whether the batch takes no more: it has enough decisions, or enough bytes.
+// full reports whether the batch has enough decisions or bytes.
 func (w *writer) full() bool {
 	r := &w.open
 	return r.decided >= w.door.limits.BatchEvents || r.batch != nil && r.batch.Full()
 }
 
-// pause is the time until something is due though no event comes.
+// pause returns how long it is until something is due even if no event comes.
 func (w *writer) pause() time.Duration {
 	wait := time.Until(w.firstDue())
 	if !w.open.idle() {
@@ -145,7 +145,7 @@ func (w *writer) pause() time.Duration {
 	return max(wait, 0)
 }
 
-// answer decides an item and queues the verdict for the commit. A verdict that stands already is told at once where nothing before it waits
+// answer decides an item, and queues the verdict for the commit. It tells a verdict that stands already at once, if nothing before it waits
 // for a commit.
 func (w *writer) answer(it *item) {
 	a := answer{item: it, verdict: it.verdict, stands: it.stands}
@@ -171,8 +171,7 @@ func (w *writer) answer(it *item) {
 	}
 }
 
-// recall looks again whether an event is stored that was stored when a verifier looked: an event that the client sent before it may have
-// deleted it.
+// recall checks again that an event is stored which was stored when a verifier looked: an earlier event of the client may have deleted it.
 func (w *writer) recall(it *item) policy.Verdict {
 	var known store.Knowledge
 	var err error
