@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/nostr"
@@ -344,6 +345,11 @@ func TestTheLegendHasEveryColumnAndFigure(t *testing.T) {
 			if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(" "+name+" ", " "+w+" ") }) {
 				t.Errorf("%q: the legend does not explain %q", path, name)
 			}
+		}
+	}
+	for _, kind := range []gitproc.Kind{gitproc.Fetch, gitproc.Upload, gitproc.Maintenance} {
+		if !slices.Contains(words, kind.String()) {
+			t.Errorf("the legend does not explain processes for %q", kind)
 		}
 	}
 	if seen < 40 {
