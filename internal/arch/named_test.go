@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	goFile    = regexp.MustCompile(`\b(?:[a-z0-9]+/)*[a-z0-9]+\.go\b`)
-	nameIn    = regexp.MustCompile("`([A-Za-z]+)` in `([a-z0-9/]+\\.go)`")
-	fileThen  = regexp.MustCompile("`([a-z0-9/]+\\.go)`: `([A-Za-z]+)`")
+	goFile    = regexp.MustCompile(`\b(?:[a-z0-9_]+/)*[a-z0-9_]+\.go\b`)
+	nameIn    = regexp.MustCompile("`([A-Za-z]+)` in `([a-z0-9_/]+\\.go)`")
+	fileThen  = regexp.MustCompile("`([a-z0-9_/]+\\.go)`: `([A-Za-z]+)`")
 	walkPages = []string{"CONTRIBUTING.md", "docs/ARCHITECTURE.md", "docs/DEPENDENCIES.md"}
 )
 
