@@ -1,6 +1,6 @@
-// Package admin answers the operator on a private listener: how this relay stands, whether it lives and whether it is ready, as a page for
-// people and as documents for programs. It reads what other parts know. Whoever reaches the listener sees everything that it tells, may
-// have graspd try a relay again, and may take away and put back what is here. Whoever can sign with the relay's own key may have a copy of
+// Package admin serves the operator on a private listener. It shows the state of this relay, whether it lives and whether it is ready, as pages
+// for people and as documents for programs. It reads what other parts know. Whoever reaches the listener sees everything that it shows, may
+// have graspd try a relay again, and may delete and restore what is here. Whoever can sign with the relay's own key may have a copy of
 // everything made.
 package admin
 
@@ -52,28 +52,28 @@ type Sync interface {
 type Config struct {
 	URL     grasp.RelayURL // of this relay
 	Version string
-	Start   time.Time // of this process; zero = not known
+	Start   time.Time // of this process; zero is not known
 	Store   Store
 	Sync    Sync                                      // nil when this relay does not sync
-	Metrics http.Handler                              // nil = none
+	Metrics http.Handler                              // nil is none
 	Hosts   []string                                  // names by which a browser may ask for the pages, besides addresses and names without a dot
-	Door    Door                                      // nil = the pages show no refusals
-	Clients func() (connected, subscriptions int)     // nil = not shown
+	Door    Door                                      // nil: the pages show no refusals
+	Clients func() (connected, subscriptions int)     // nil: the pages do not show them
 	Self    nostr.PubKey                              // the relay's own key
-	Backup  func(dir string) error                    // copies everything into a new directory; nil = not offered
-	Stream  func(context.Context, backup.Start) error // writes everything as one tar; nil = not offered
-	Faults  *contain.Faults                           // nil = there are none
+	Backup  func(dir string) error                    // copies everything into a new directory; nil: not offered
+	Stream  func(context.Context, backup.Start) error // writes everything as one tar; nil: not offered
+	Faults  *contain.Faults                           // nil: there are none
 	Git     func() *status.Git                        // nil when no repositories are hosted
-	Nothing func() *status.Nothing                    // nil, or gives nil, while something is carried
+	Nothing func() *status.Nothing                    // nil, or returns nil, while a repository is kept
 	GitDisk func() *store.Disk                        // nil, or returns nil, where the git data is on the disk of the store
-	GitRoom func() error                              // nil, or returns nil, where the git data has room; else as Store.Room
+	GitRoom func() error                              // nil, or returns nil, where the git data has room; else it fails as Store.Room does
 	// GitRepositories returns how repositories stand with other git servers, by address; nil where graspd fetches nothing from these.
 	GitRepositories func(context.Context) map[string]status.GitLack
-	Moderation      Moderation              // nil = not offered
-	Changed         func()                  // called when a decision has been carried out, as far as that has come; nil = no call
+	Moderation      Moderation              // nil: not offered
+	Changed         func()                  // called when a decision was carried out, as far as it has come; may be nil
 	Changes         func() []changed.Change // changes of settings over the public address; nil where there are none
 	Backups         func() status.Backups   // nil when this relay makes none by itself
-	Reports         Reports                 // nil = not offered; not without Moderation
+	Reports         Reports                 // nil: not offered; needs Moderation
 }
 
 // Door keeps figures about the events that come in.
@@ -89,16 +89,16 @@ type Pages struct {
 	streams chan struct{} // a token for each stream
 	closed  chan struct{} // ends the streams
 
-	rendering sync.Mutex // guards what follows
+	rendering sync.Mutex // guards the fields below
 	last      *view
 	held      *holdings
-	told      []status.Relay // by the engine
+	told      []status.Relay // what the engine said last
 	toldAt    time.Time
 	looked    time.Time // when somebody last asked for a page
 	recent    recent
 }
 
-// routes are what the pages answer.
+// routes has the patterns that the pages answer, and their handlers.
 type routes struct {
 	mux   *http.ServeMux
 	paths []string
@@ -151,7 +151,8 @@ func New(c Config) *Pages {
 	return p
 }
 
-// Inner returns a handler that answers as the pages do, to people whom the caller has let in. The caller keeps other sites' pages out.
+// Inner returns a handler that answers as the pages do, for people whom the caller has let in. The caller has to keep the pages of other sites
+// out.
 func (p *Pages) Inner() http.Handler { return p.mux }
 
 // Routes returns the patterns (http.ServeMux) that the pages answer, for tests that try each.
@@ -162,8 +163,8 @@ func IsPage(path string) bool {
 	return slices.Contains([]string{overviewPage, relaysPage, repositoriesPage, relayPage, repositoryPage}, path)
 }
 
-// Run notes how relays stand, for the plots, and works out how repositories stand, until ctx ends. Then it ends the streams of open pages.
-// Call it once.
+// Run samples the states of relays for the plots, and works out the states of repositories, until ctx ends. Then it ends the streams of open
+// pages. Call it once.
 func (p *Pages) Run(ctx context.Context) {
 	defer close(p.closed)
 	tick := time.NewTicker(sampleTime)
@@ -178,8 +179,7 @@ func (p *Pages) Run(ctx context.Context) {
 	}
 }
 
-// health says whether this process does its work: a store that failed takes
-// nothing until the next start.
+// health answers whether this process does its work. A store that has failed takes nothing until the next start.
 func (c Config) health(w http.ResponseWriter, _ *http.Request) {
 	if err := c.Store.Failure(); err != nil {
 		answer(w, http.StatusServiceUnavailable, err.Error())
@@ -188,8 +188,7 @@ func (c Config) health(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, "ok")
 }
 
-// ready says whether the first catch-up of the bootstrap relays is through, once
-// and for all.
+// ready answers whether the first catch-up with the bootstrap relays is over. Once it is, it stays so.
 func (c Config) ready(w http.ResponseWriter, r *http.Request) {
 	if c.Sync == nil {
 		answer(w, http.StatusOK, "ready")
@@ -212,7 +211,7 @@ func (c Config) ready(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, status int, text string) {
 	head(w, "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintln(w, text) // whoever asked may be gone
+	_, _ = fmt.Fprintln(w, text) // the client may be gone
 }
 
 // answerJSON answers with a document.
@@ -223,7 +222,7 @@ func answerJSON(w http.ResponseWriter, document any) {
 		return
 	}
 	head(w, "application/json")
-	_, _ = w.Write(append(b, '\n')) // whoever asked may be gone
+	_, _ = w.Write(append(b, '\n')) // the client may be gone
 }
 
 func head(w http.ResponseWriter, contentType string) {

@@ -22,10 +22,10 @@ type BackupRequest struct {
 // BackupSize is the header of an answer that is a backup. Its value is how many bytes the files of the backup have.
 const BackupSize = "Graspd-Backup-Size"
 
-// mostBackupRequest bounds its size.
+// mostBackupRequest bounds the size of a BackupRequest, in bytes.
 const mostBackupRequest = 16 << 10
 
-// backup makes a copy of everything, if the one who asks could as well read everything.
+// backup makes a copy of everything, for whoever proves that they could read everything anyway.
 func (c Config) backup(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBackupRequest))
 	if err != nil {
@@ -48,10 +48,10 @@ func (c Config) backup(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readPatience is how long who reads a backup may take for a part of it, while the files that have gone meanwhile take room on the disk.
+// readPatience is how long a client may take to read a part of a backup. Meanwhile files that the store has dropped still take room on the disk.
 const readPatience = 15 * time.Minute
 
-// sendTar answers with a tar. One that cannot be finished is cut off, so that nobody takes it for whole.
+// sendTar answers with a tar. It cuts off a tar that it cannot finish, so that nobody takes it for whole.
 func (c Config) sendTar(w http.ResponseWriter, r *http.Request) {
 	begun := false
 	slow := http.NewResponseController(w)
@@ -63,7 +63,7 @@ func (c Config) sendTar(w http.ResponseWriter, r *http.Request) {
 		return w, func(int64) {
 			if now := time.Now(); now.After(next) {
 				next = now.Add(time.Minute)
-				_ = slow.SetWriteDeadline(now.Add(readPatience)) // what cannot have one has none
+				_ = slow.SetWriteDeadline(now.Add(readPatience)) // a connection without deadlines needs none
 			}
 		}, nil
 	})
@@ -76,7 +76,7 @@ func (c Config) sendTar(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// done tells how a backup ended.
+// done answers with the end of a backup.
 func done(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:

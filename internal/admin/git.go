@@ -2,7 +2,7 @@ package admin
 
 import "github.com/graspd/graspd/internal/status"
 
-// hostFacts are the figures of hosting.
+// hostFacts returns the figures of hosting.
 func hostFacts(g status.Git) []fact {
 	facts := []fact{
 		{"", "repositories with data", number(uint64(max(0, g.Repositories)))}, {"", "on the disk", g.Bytes.String()},

@@ -8,10 +8,8 @@ import (
 	"strings"
 )
 
-// guard refuses what only a browser that was led here would ask: a page of
-// somebody else's whose name was made to lead to this address (DNS rebinding),
-// and anything that such a page embeds. Programs ask by address, or by a name of
-// the local network.
+// guard refuses requests that only a misled browser makes: of a page of somebody else whose name was made to lead to this address (DNS
+// rebinding), and of anything that such a page embeds. Programs ask by address, or by a name of the local network.
 func guard(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -25,7 +23,7 @@ func guard(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// ours says whether a Host header names an address, a local name or one of hosts.
+// ours reports whether a Host header names an address, a local name or one of hosts.
 func ours(host string, hosts []string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -13,24 +13,24 @@ const (
 	slotTime   = 5 * time.Minute
 	slots      = int(24 * time.Hour / slotTime)
 	sampleTime = 10 * time.Second
-	mostRows   = 2000 // relays; those that were seen longest ago go first
+	mostRows   = 2000 // relays; the one seen longest ago goes first
 )
 
-// slot is what was seen of a relay within one slotTime.
+// slot has what was seen of a relay within one slotTime.
 type slot struct {
-	number   int64  // of the slot, since 1970; another than the one looked for means that nothing was seen
-	up, down uint16 // how often it was connected, and was not
-	brought  uint64 // events that it brought first
+	number   int64  // of the slot, since 1970; a slot of the ring with another number than expected saw nothing
+	up, down uint16 // in how many looks the relay was connected, and in how many not
+	brought  uint64 // events that the relay brought first
 }
 
-// row is the last day of one relay, as a ring.
+// row has the last day of one relay, as a ring of slots.
 type row struct {
 	slots   [slots]slot
 	seen    int64  // number of the newest slot
-	brought uint64 // as last counted
+	brought uint64 // the relay's total at the last look
 }
 
-// history keeps the last day. It is in memory only.
+// history keeps the last day of every relay, in memory only.
 type history struct {
 	mu   sync.Mutex
 	rows map[grasp.RelayURL]*row
@@ -38,7 +38,7 @@ type history struct {
 
 func newHistory() *history { return &history{rows: make(map[grasp.RelayURL]*row)} }
 
-// sample notes how relays stand at the time now.
+// sample notes the states of relays at the time now.
 func (h *history) sample(now time.Time, relays []status.Relay) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,13 +66,13 @@ func (x *row) add(number int64, r status.Relay, total uint64) {
 	} else if r.Phase != status.PhaseIdle || r.Health == status.Dead {
 		s.down++
 	}
-	if total > x.brought { // less means that the relay got its slot anew
+	if total > x.brought { // less means that the engine has counted anew, as the relay got a new slot
 		s.brought += total - x.brought
 	}
 	x.brought, x.seen = total, number
 }
 
-// trim forgets relays that were not seen for a day, and those beyond the bound.
+// trim forgets relays that were not seen for a day, and those beyond mostRows.
 func (h *history) trim(number int64) {
 	oldest := number - int64(slots)
 	for {

@@ -45,7 +45,7 @@ func (c Config) handleModeration(m *routes) {
 	m.handle("GET /cases.json", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, Cases{c.Moderation.Cases()}) })
 }
 
-// subjectOf is the one subject that a form names.
+// subjectOf returns the one subject that a form names.
 func subjectOf(r *http.Request) (s moderate.Subject, err error) {
 	named := 0
 	for name, parse := range map[string]func(string) (moderate.Subject, error){
@@ -108,7 +108,7 @@ func (c Config) restore(w http.ResponseWriter, r *http.Request) {
 	c.decided(w, r, x, err)
 }
 
-// decided answers with a case, once it has come as far as it does or patience is over.
+// decided answers with a case, once it is neither being cleared nor put back, or patience is over.
 func (c Config) decided(w http.ResponseWriter, r *http.Request, x moderate.Case, err error) {
 	switch {
 	case err != nil:
@@ -130,7 +130,7 @@ func (c Config) decided(w http.ResponseWriter, r *http.Request, x moderate.Case,
 	answerJSON(w, x)
 }
 
-// journal answers with the last entries; the parameter most is how many.
+// journal answers with the last entries. The parameter most says how many.
 func (c Config) journal(w http.ResponseWriter, r *http.Request) {
 	most := 100
 	if s := r.FormValue("most"); s != "" {
@@ -151,15 +151,15 @@ func (c Config) journal(w http.ResponseWriter, r *http.Request) {
 // mostDecisions is how many entries of the journal the page shows.
 const mostDecisions = 20
 
-// decision is one of them.
+// decision is one entry of the journal on the page.
 type decision struct {
 	moderate.Entry
 	When  time.Time
 	Count int
-	Lifts bool // it can be restored here
+	Lifts bool // the page offers to restore it
 }
 
-// decisions are the last entries of the journal.
+// decisions returns the last entries of the journal, for the page.
 func (c Config) decisions() ([]decision, error) {
 	list, err := c.Moderation.Journal(mostDecisions)
 	if err != nil {

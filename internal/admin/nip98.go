@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Authorize signs a request (NIP-98) with the relay's own key. Whoever can read that key can read everything else here, too.
+// Authorize signs a request (NIP-98) with the relay's own key. Whoever can read that key can read everything else of the relay too.
 func Authorize(r *http.Request, body []byte, now time.Time, sign func(*nostr.Event) error) error {
 	h, err := nip98.Sign(r.Method, r.URL.String(), body, now, sign)
 	if err != nil {
@@ -19,7 +19,7 @@ func Authorize(r *http.Request, body []byte, now time.Time, sign func(*nostr.Eve
 	return nil
 }
 
-// authorized checks that a request was signed with the relay's own key (NIP-98), for this host and path, this body and about now.
+// authorized fails unless the relay's own key has signed a request (NIP-98) for this host and path, with this body, about now.
 func authorized(r *http.Request, body []byte, self nostr.PubKey, now time.Time) error {
 	_, err := nip98.Check(r.Header.Get("Authorization"), nip98.Request{
 		URLs: []string{"http://" + r.Host + r.URL.Path, "https://" + r.Host + r.URL.Path}, Method: r.Method, Body: body,

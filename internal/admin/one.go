@@ -13,7 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// relay is all that is known of one relay.
+// relay fills the page with everything that is known about one relay.
 func (d *document) relay(h *history) error {
 	u := d.Of
 	if n, err := grasp.NormalizeRelay(u); err == nil {
@@ -54,10 +54,10 @@ func (d *document) pager(part paged, what string) error {
 	return d.fill(what+"-part", "part", s)
 }
 
-// RelayFacts are those of the page's relay.
+// RelayFacts returns the facts of the page's relay.
 func (d *document) RelayFacts() []fact { return relayFacts(d.Relay, d.View.At) }
 
-// relayFacts are all figures of a relay, each under the name that it has in status.json or in /metrics.
+// relayFacts returns all figures of a relay, each under its name in status.json or in /metrics.
 func relayFacts(r *status.Relay, now time.Time) []fact {
 	count := func(n int) string { return number(uint64(max(0, n))) }
 	ratio := func(x *float64) string {
@@ -104,7 +104,7 @@ func relayFacts(r *status.Relay, now time.Time) []fact {
 	}
 }
 
-// sharedTable is how the page's relay stands with these repositories.
+// sharedTable fills in the table of the repositories that name the page's relay.
 func (d *document) sharedTable(list []repository) error {
 	t := cells.Table{ID: "repositories", Caption: "Its repositories", Class: "cards", Empty: "graspd wants nothing from it now.", Columns: []cells.Column{
 		{Title: "Repository", Class: "name"}, {Title: "State", Class: "how"}, {Title: "Complete", Class: "n", Hint: "how many are complete here, of the repository and its roots"}, {Title: "Lacks", Class: "n", Hint: "events that are here and that this relay does not have"},
@@ -122,7 +122,7 @@ func (d *document) sharedTable(list []repository) error {
 	return nil
 }
 
-// partCells are how a relay and a repository stand with each other.
+// partCells returns the cells about one repository at one relay.
 func partCells(x RepositoryPart) []string {
 	lacks := "-"
 	if x.Lacks != nil {
@@ -131,7 +131,7 @@ func partCells(x RepositoryPart) []string {
 	return []string{`<span class="part ` + x.State() + `">` + x.State() + `</span>`, number(uint64(x.Confirmed)) + "/" + number(uint64(x.Want)), lacks}
 }
 
-// repository is all that is known of one repository.
+// repository fills the page with everything that is known about one repository.
 func (d *document) repository(h *history) error {
 	held := d.View.held
 	k := d.Key
@@ -165,7 +165,7 @@ func (d *document) repository(h *history) error {
 	return d.namedTable(worstParts(d.Repo.Relays, len(d.Repo.Relays))[part.From:part.To])
 }
 
-// RepositoryFacts are the figures of the page's repository.
+// RepositoryFacts returns the figures of the page's repository.
 func (d *document) RepositoryFacts() []fact {
 	r := d.Repo
 	owner := r.Owner()
@@ -178,7 +178,7 @@ func (d *document) RepositoryFacts() []fact {
 	}
 }
 
-// namedTable is how the page's repository stands with these relays.
+// namedTable fills in the table of the relays that the page's repository names.
 func (d *document) namedTable(list []RepositoryPart) error {
 	t := cells.Table{ID: "relays", Caption: "Its relays", Class: "cards", Empty: "It names no other relay.", Columns: []cells.Column{
 		{Title: "Relay", Class: "name"}, {Title: "Relay's state", Class: "how"}, {Title: "State", Class: "how"}, {Title: "Complete", Class: "n", Hint: "how many are complete here, of the repository and its roots"}, {Title: "Here", Class: "n", Hint: "events that are here"}, {Title: "Lacks", Class: "n", Hint: "events that are here and that the relay does not have"},

@@ -7,10 +7,10 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// fact is one figure of a summary. ID is that of its cell.
+// fact is one figure of a summary. ID is the id of its cell.
 type fact struct{ ID, Name, Value string }
 
-// Facts are the figures of the whole relay, each under the name that the legend explains.
+// Facts returns the figures of the whole relay, each under the name that the legend explains.
 func (d *document) Facts() []fact {
 	s := d.View.Status
 	facts := []fact{
@@ -33,7 +33,7 @@ func (d *document) Facts() []fact {
 	return facts
 }
 
-// overview is the worst of everything.
+// overview fills the page with the worst of everything.
 func (d *document) overview(h *history) error {
 	for _, name := range parts {
 		if err := d.fill(name, name, d.View); err != nil {
@@ -56,7 +56,7 @@ func (d *document) overview(h *history) error {
 	return d.repositoryTable(repositories[:min(perPage, len(repositories))])
 }
 
-// chip is a state, how many are in it, and the link to these.
+// chip is a state, the number of items in it, and the link to these.
 type chip struct {
 	Name  string
 	Count int
@@ -64,7 +64,7 @@ type chip struct {
 	Here  bool
 }
 
-// search is what stands above a list and below it: the states with their numbers, which part is shown, and the links to others.
+// search has what stands above a list and below it: the states with their numbers, the part that is shown, and the links to others.
 type search struct {
 	What     string // relays or repositories
 	Chips    []chip
@@ -77,7 +77,7 @@ type search struct {
 	Last     string
 }
 
-// links are to the other parts of the page's list.
+// links fills in the links to the other parts of the page's list.
 func (s *search) links(at where) {
 	if s.Part.Page > 1 {
 		s.First, s.Prev = at.at(1).String(), at.at(s.Part.Page-1).String()
@@ -87,7 +87,7 @@ func (s *search) links(at where) {
 	}
 }
 
-// search fills in the cells of a list: all of them, of which part is shown.
+// search fills in the cells above and below a list of so many items, of which the page shows part.
 func (d *document) search(list string, part paged, all int) error {
 	s := search{What: list, Part: part, Overview: d.Path == overviewPage, All: where{Path: list, Page: 1}}
 	s.links(d.where)
@@ -116,7 +116,7 @@ func (d *document) search(list string, part paged, all int) error {
 	return d.fill(list+"-part", "part", s)
 }
 
-// relays is the list of all relays, or of those that fit a search.
+// relays fills the page with the list of all relays, or of those that fit a search.
 func (d *document) relays(h *history) error {
 	d.Title, d.Heading = "Relays", "Relays"
 	list := chooseRelays(d.View.Relays, d.where)
@@ -127,7 +127,7 @@ func (d *document) relays(h *history) error {
 	return d.relayTable(h, list[part.From:part.To])
 }
 
-// repositories is the list of all repositories, or of those that fit a search.
+// repositories fills the page with the list of all repositories, or of those that fit a search.
 func (d *document) repositories() error {
 	d.Title, d.Heading = "Repositories", "Repositories"
 	held := d.View.held
@@ -139,7 +139,7 @@ func (d *document) repositories() error {
 	return d.repositoryTable(held.some(list[part.From:part.To]))
 }
 
-// some are the repositories at these places of the list.
+// some returns the repositories at these places of the list.
 func (h *holdings) some(places []int) []repository {
 	out := make([]repository, 0, len(places))
 	for _, i := range places {

@@ -18,41 +18,41 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// parts are the templates of the overview that change as one cell each, by the id of their element.
+// parts has the ids of the elements of the overview that change as one cell each, which are also the names of their templates.
 var parts = [...]string{"problems", "nothing", "reports", "git", "decisions", "gaps", "refusals"}
 
 // document is one page as it is now.
 type document struct {
 	where
 	Title   string
-	Heading string // above everything; "" = that of the overview
+	Heading string // above everything; "" is that of the overview
 	Self    Self
 	View    *view
-	Relay   *status.Relay // of its page
-	Repo    *repository   // of its page
+	Relay   *status.Relay // on the page of a relay
+	Repo    *repository   // on the page of a repository
 	Version string
 	cells   cells.Page
 }
 
-// Cell is what is in a cell.
+// Cell returns the content of a cell.
 func (d *document) Cell(id string) template.HTML { return template.HTML(d.cells.Cell(id)) } // made by html/template
 
-// Table is a table as an element.
+// Table returns a table as an element.
 func (d *document) Table(id string) template.HTML {
 	t := d.cells.Table(id)
 	if t == nil {
 		return ""
 	}
-	return template.HTML(t.HTML()) // its cells are made by html/template
+	return template.HTML(t.HTML()) // html/template has made its cells
 }
 
-// Where is the link to the page.
+// Where returns the link to the page.
 func (d *document) Where() string { return d.where.String() }
 
-// Words are the legend.
+// Words returns the words of the legend.
 func (d *document) Words() []status.Word { return append(status.Words(), outcomes()...) }
 
-// Nav are the links to the pages that are lists.
+// Nav returns the links to the pages that are lists.
 func (d *document) Nav() []chip {
 	return []chip{
 		{Name: "Overview", To: where{Page: 1}, Here: d.Path == overviewPage},
@@ -61,7 +61,7 @@ func (d *document) Nav() []chip {
 	}
 }
 
-// fill puts into a cell what a template makes of a value. Marks of direction stand as escapes.
+// fill puts into a cell what a template makes of a value. It escapes marks of direction.
 func (d *document) fill(id, name string, value any) error {
 	html, err := execute(name, value)
 	d.cells.Cells = append(d.cells.Cells, cells.Cell{ID: id, HTML: html})
@@ -76,10 +76,10 @@ func execute(name string, value any) (string, error) {
 	return bidi.Escape(b.String()), nil
 }
 
-// errUnknown says that a page is of something that is not here.
+// errUnknown says that a page would be about a relay or a repository that graspd does not know.
 var errUnknown = errors.New("is not followed here")
 
-// document makes a page, or returns it as it was made just before. The caller holds rendering.
+// document returns a page. It makes the page unless it has made it just before. The caller holds rendering.
 func (p *Pages) document(ctx context.Context, w where) (*document, error) {
 	v := p.now(ctx)
 	if d := v.made[w]; d != nil {
@@ -110,10 +110,10 @@ func (p *Pages) document(ctx context.Context, w where) (*document, error) {
 	return d, nil
 }
 
-// mostMade bounds the pages that are kept of one view: those that streams show, and some that are loaded at the same time.
+// mostMade bounds the pages of one view that are kept: those that streams show, and some that are loaded at the same time.
 const mostMade = 2 * mostStreams
 
-// recent are the last states of pages, by version: a stream goes on from the one that a page was loaded with.
+// recent has the last states of pages, by version: a stream goes on from the version with which a page was loaded.
 type recent struct {
 	versions []string
 	pages    map[string]*cells.Page
@@ -133,7 +133,7 @@ func (r *recent) put(version string, p *cells.Page) {
 	r.versions, r.pages[version] = append(r.versions, version), p
 }
 
-// get is the page of that version, or one of which nothing is known.
+// get returns the page of a version, or an empty one where that version is not kept.
 func (r *recent) get(version string) *cells.Page {
 	if p := r.pages[version]; p != nil {
 		return p
@@ -141,16 +141,16 @@ func (r *recent) get(version string) *cells.Page {
 	return &cells.Page{}
 }
 
-// signed is a page for who has signed in; By is "" on the private listener.
+// signed is a page for the operator who has signed in as By; By is "" on the private listener.
 type signed struct {
 	*document
 	By string
 }
 
-// Shown is the page itself.
+// Shown returns the page itself.
 func (s signed) Shown() *document { return s.document }
 
-// page shows a page as it is now; a script keeps it so.
+// page answers with a page as it is now. A script keeps the page up to date.
 func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	where, err := parseWhere(strings.TrimPrefix(r.URL.Path, "/"), r.URL.Query())
 	if err != nil {
@@ -176,18 +176,18 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	}
 	head(w, "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
-	w.Header().Set("Referrer-Policy", "same-origin") // with none browsers hide the origin of a form, which has to be this relay
+	w.Header().Set("Referrer-Policy", "same-origin") // with no-referrer browsers hide the origin of a form, which has to be this relay
 	w.WriteHeader(code)
-	_, _ = w.Write(b.Bytes()) // whoever asked may be gone
+	_, _ = w.Write(b.Bytes()) // the client may be gone
 }
 
 func (p *Pages) self() Self { return Self{URL: string(p.c.URL), Version: p.c.Version} }
 
-// asset serves the style, the script or the picture.
+// asset returns a handler that serves the style, the script or the picture.
 func asset(name, contentType string) http.HandlerFunc {
 	b, err := assets.ReadFile("assets/" + name)
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the file is embedded
 	}
 	return func(w http.ResponseWriter, _ *http.Request) {
 		head(w, contentType)

@@ -8,8 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// A plot is a day in 144 columns: a strip that tells when the relay was
-// connected, and above it how many events it brought.
+// A plot shows a day in 144 columns: a strip that tells when the relay was connected, and above the strip how many events it brought.
 const (
 	plotWidth   = slots / 2
 	plotHeight  = 22
@@ -17,7 +16,7 @@ const (
 	barHeight   = plotHeight - stripHeight - 1
 )
 
-// plot is what the template draws: paths of an SVG with the box 0 0 144 22.
+// plot has what the template draws: paths of an SVG with the box 0 0 144 22.
 type plot struct {
 	Up, Mixed, Down string // parts of the strip
 	Bars            string
@@ -55,7 +54,7 @@ func draw(day [slots]slot) plot {
 	return p
 }
 
-// runs are the columns of one colour of the strip; those beside each other are one shape.
+// runs has the columns of one colour of the strip. Columns beside each other are one shape.
 type runs struct{ from, to []int }
 
 func (r *runs) add(i int) {
@@ -74,14 +73,14 @@ func (r *runs) String() string {
 	return b.String()
 }
 
-// steps are bars beside each other as one shape for each group that is not divided by an empty column.
+// steps draws bars: one shape for each group of bars without an empty column between them.
 type steps struct {
 	b      strings.Builder
-	at     int // where the last bar of this height begins
+	at     int // where the last bars of one height begin
 	height int
 }
 
-// add says how high the bar of column i is.
+// add adds the bar of column i.
 func (s *steps) add(i, height int) {
 	if height == s.height {
 		return

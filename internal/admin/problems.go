@@ -16,10 +16,10 @@ type Problems struct {
 	Problems []string `json:"problems"`
 }
 
-// longBehind is how long something wanted may be unconfirmed.
+// longBehind is how long something that is wanted may stay unconfirmed.
 const longBehind = 24 * time.Hour
 
-// faultTold is how long after the last contained fault the operator is told of it.
+// faultTold is how long the problems name the last contained fault.
 const faultTold = 24 * time.Hour
 
 func (c Config) problems(w http.ResponseWriter, r *http.Request) {
@@ -28,7 +28,7 @@ func (c Config) problems(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, Problems{Problems: c.Look(ctx)})
 }
 
-// Look lists what is wrong now, as /problems.json does.
+// Look returns what is wrong now, as /problems.json lists it.
 func (c Config) Look(ctx context.Context) []string {
 	if c.Sync == nil {
 		return c.troubles(ctx, nil)
@@ -36,7 +36,7 @@ func (c Config) Look(ctx context.Context) []string {
 	return c.troubles(ctx, c.sorted(ctx))
 }
 
-// troubles lists what is wrong, these relays included.
+// troubles returns what is wrong, also with these relays.
 func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 	list := []string{}
 	if err := c.Store.Failure(); err != nil {
@@ -79,7 +79,7 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 		switch {
 		case r.Health == status.Dead && r.Bootstrap:
 			list = append(list, fmt.Sprintf("bootstrap relay %s is dead: %s", r.URL, r.Failing()))
-		case r.Health == status.Dead: // strangers name whatever they like
+		case r.Health == status.Dead: // strangers name whatever relays they like
 		case r.Behind >= longBehind:
 			list = append(list, fmt.Sprintf("relay %s: for %d hours graspd has not had all that it wants from it; not complete: %s", r.URL, int(r.Behind.Hours()), missing(r)))
 		}
@@ -87,7 +87,7 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 	return list
 }
 
-// nothing is what is told while no repository is kept here, else nil.
+// nothing returns what the operator is told while no repository is kept here; else nil.
 func (c Config) nothing() *status.Nothing {
 	if c.Nothing == nil {
 		return nil
@@ -95,7 +95,7 @@ func (c Config) nothing() *status.Nothing {
 	return c.Nothing()
 }
 
-// missing says how much is not complete.
+// missing says how much of what is wanted of a relay is not complete.
 func missing(s status.Relay) string {
 	repos, roots := s.Want.Repositories-s.Confirmed.Repositories, s.Want.Roots-s.Confirmed.Roots
 	if repos == 0 && roots == 0 {

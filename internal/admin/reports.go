@@ -10,7 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/nip19"
 )
 
-// Reports lists what people report (NIP-56), and carries out what the operator decides about that.
+// Reports lists what people report (NIP-56), and carries out the operator's decisions about it.
 type Reports interface {
 	Open() []moderate.Reported
 	Remove(ctx context.Context, s moderate.Subject, by, why string) (moderate.Case, error)
@@ -19,12 +19,12 @@ type Reports interface {
 
 // ReportQueue is the document /reports.json: the open reports, the newest first.
 type ReportQueue struct {
-	Open     int                 `json:"open"`     // reports
-	Subjects int                 `json:"subjects"` // that they are about
-	Reported []moderate.Reported `json:"reported"` // at most 1,000 of the subjects, in status.json 10
+	Open     int                 `json:"open"`     // open reports
+	Subjects int                 `json:"subjects"` // subjects of the open reports
+	Reported []moderate.Reported `json:"reported"` // at most 1,000 of the subjects; in status.json 10
 }
 
-// Bounds of what is told of reports.
+// Bounds of the subjects that documents and pages list.
 const (
 	mostReported      = 1000
 	mostReportedShown = 20
@@ -37,7 +37,7 @@ func (c Config) handleReports(m *routes) {
 	m.handle("POST /dismiss", c.dismissReported)
 }
 
-// queue is what is open, of so many subjects at most; nil where nothing is kept of reports.
+// queue returns the open reports, with at most so many subjects; nil where the relay keeps no reports.
 func (c Config) queue(most int) *ReportQueue {
 	if c.Reports == nil {
 		return nil
@@ -50,7 +50,7 @@ func (c Config) queue(most int) *ReportQueue {
 	return q
 }
 
-// reportedOf is the subject that a form names.
+// reportedOf returns the subject that a form names. It answers itself, and returns false, where the form names none.
 func reportedOf(w http.ResponseWriter, r *http.Request) (moderate.Subject, bool) {
 	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	s, err := moderate.ParseSubject(r.FormValue("subject"))
@@ -84,16 +84,16 @@ func (c Config) dismissReported(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reportedView is one subject on the page.
+// reportedView is one reported subject on the page.
 type reportedView struct {
 	moderate.Reported
 	When time.Time
 	By   string // who reported it last
-	Link string // to what it is about, on the public pages; "" is none
+	Link string // to the public page of the subject; "" is none
 	Why  string
 }
 
-// reportedViews are those that the page shows.
+// reportedViews returns the reported subjects that the page shows.
 func (c Config) reportedViews(q *ReportQueue) (out []reportedView) {
 	if q == nil {
 		return nil
@@ -104,7 +104,7 @@ func (c Config) reportedViews(q *ReportQueue) (out []reportedView) {
 	return out
 }
 
-// linkTo is the public page of a subject; "" is none.
+// linkTo returns the link to the public page of a subject; "" is none.
 func (c Config) linkTo(s moderate.Subject) string {
 	if c.Git == nil {
 		return "" // there are none
@@ -126,7 +126,7 @@ func AsOperator(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, operatorKey{}, name)
 }
 
-// operatorOf is who makes a request.
+// operatorOf names who makes a request.
 func operatorOf(r *http.Request) string {
 	if name, ok := r.Context().Value(operatorKey{}).(string); ok {
 		return name
@@ -134,7 +134,7 @@ func operatorOf(r *http.Request) string {
 	return r.FormValue("by")
 }
 
-// backToOverview leads a browser without script back. The link is relative, wherever the pages are.
+// backToOverview redirects a browser without script. The link is relative, as the pages may stand anywhere.
 func backToOverview(w http.ResponseWriter) {
 	w.Header().Set("Location", "./")
 	w.WriteHeader(http.StatusSeeOther)

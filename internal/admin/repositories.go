@@ -11,11 +11,11 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// Repositories is the document /repositories.json: the repositories that the request asks for, as many as fit, those with troubles first.
-// It knows repositories that name other relays, and those of whose git data something is known.
+// Repositories is the document /repositories.json: the repositories that the request asks for, as many as fit, those with troubles first. It
+// knows repositories that name other relays, and those whose git data graspd looks for elsewhere.
 type Repositories struct {
-	Total        int                `json:"total"`    // all that there are
-	Matching     int                `json:"matching"` // those that fit what was asked for
+	Total        int                `json:"total"`    // all repositories that it knows
+	Matching     int                `json:"matching"` // those that fit the search
 	Repositories []RepositoryStatus `json:"repositories"`
 }
 
@@ -25,7 +25,7 @@ type RepositoryStatus struct {
 	Roots    int              `json:"roots"`   // root events
 	Complete bool             `json:"complete"`
 	Relays   []RepositoryPart `json:"relays"`
-	Git      *status.GitLack  `json:"git,omitempty"` // how it stands with other git servers; nil where nothing is known of that
+	Git      *status.GitLack  `json:"git,omitempty"` // what it lacks, and how other git servers answered; nil where nothing is known
 }
 
 // Owner returns the author of the announcement, in hex.
@@ -44,9 +44,9 @@ func (r RepositoryStatus) split() (owner, name string) {
 type RepositoryPart struct {
 	URL       string  `json:"url"`
 	Want      int     `json:"want"`      // the repository and its root events
-	Confirmed int     `json:"confirmed"` // of these, how many graspd knows to be complete here
+	Confirmed int     `json:"confirmed"` // how many of these graspd knows to be complete here
 	Held      *uint64 `json:"held"`      // events that are here
-	Lacks     *uint64 `json:"lacks"`     // of these, how many the relay lacks
+	Lacks     *uint64 `json:"lacks"`     // how many of these the relay lacks
 }
 
 // State returns how much of what the relay has is known to be here: complete, partial or unknown.
@@ -68,10 +68,10 @@ func (x RepositoryPart) Lacking() uint64 {
 	return *x.Lacks
 }
 
-// mostRepositories is how many repositories a program gets at once.
+// mostRepositories is how many repositories a program gets at once at most.
 const mostRepositories = 1000
 
-// repositories answers with how the repositories stand. The parameters are those of the page, and most is how many of them.
+// repositories answers with the document. It has the parameters of the page, and most for how many repositories.
 func (p *Pages) repositories(w http.ResponseWriter, r *http.Request) {
 	ask, err := parseAsk(r, repositoriesPage, mostRepositories)
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *Pages) repositories(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, out)
 }
 
-// withGit adds how repositories stand with git servers, those among them that name no other relay included, in any order.
+// withGit adds what is known about repositories at git servers. It adds also repositories that name no other relay, in any order.
 func withGit(list []RepositoryStatus, git map[string]status.GitLack) []RepositoryStatus {
 	for i := range list {
 		if g, ok := git[list[i].Address]; ok {
@@ -105,7 +105,7 @@ func withGit(list []RepositoryStatus, git map[string]status.GitLack) []Repositor
 	return list
 }
 
-// repositoryStatus gathers what every relay tells of each, in any order.
+// repositoryStatus gathers the states of all repositories from the details of relays, in any order.
 func repositoryStatus(d map[grasp.RelayURL]status.Details) []RepositoryStatus {
 	found := make(map[string]*RepositoryStatus)
 	for u, x := range d {

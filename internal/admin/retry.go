@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 )
 
-// retry has the relay of the form field url connected to at once.
+// retry has the engine connect at once to the relay in the form field url.
 func (p *Pages) retry(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
 	u, err := grasp.NormalizeRelay(r.FormValue("url"))
@@ -25,8 +25,8 @@ func (p *Pages) retry(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusConflict, err.Error())
 		return
 	}
-	if r.FormValue("back") != "" { // the button of the page, without script
-		w.Header().Set("Location", whereOf(relayPage, string(u)).String()) // relative, wherever the pages are
+	if r.FormValue("back") != "" { // the form of the page, without script
+		w.Header().Set("Location", whereOf(relayPage, string(u)).String()) // relative, as the pages may stand anywhere
 		w.WriteHeader(http.StatusSeeOther)
 		return
 	}

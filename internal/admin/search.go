@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// chooseRelays are those that fit a search: a part of their URL or of why they fail, a state, "bootstrap" or "mailbox".
+// chooseRelays returns the relays that fit a search: by a part of their URL or of why they fail, by a state, or by "bootstrap" or "mailbox".
 func chooseRelays(all []status.Relay, w where) []status.Relay {
 	if w.Query == "" && w.State == "" {
 		return all
@@ -32,8 +32,8 @@ const mostChosen = 64
 // chosen is one search of repositories.
 type chosen struct{ query, state string }
 
-// choose are those that fit a search: a part of their name, the beginning of their owner's key in hex, an npub, an address in any
-// form, or the URL of a relay. However many pages show them, all are looked at once. The caller holds the pages' lock.
+// choose returns the repositories that fit a search: by a part of their name, the beginning of their owner's key in hex, an npub, an address in
+// any form, or the URL of a relay. It keeps the result, so that many pages of one search cost one look. The caller holds the pages' lock.
 func (h *holdings) choose(w where) []int {
 	c := chosen{w.Query, w.State}
 	if out, ok := h.chosen[c]; ok {

@@ -10,14 +10,14 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// One look serves everybody who asks. What is cheap to tell is asked when somebody wants it, once a second at most. What costs in
-// proportion to all repositories is worked out behind, so that nobody waits for it: often while somebody looks, now and then else.
+// One look serves everybody who asks. The pages ask for cheap figures when somebody wants them, at most once a second. keep works figures whose
+// cost grows with all repositories out in the background, so that nobody waits for them: often while somebody looks, else now and then.
 const (
 	fresh       = time.Second
 	detailsTime = 10 * time.Second
 	idleTime    = time.Minute
-	oldestShown = 2 * time.Minute       // and whoever finds it older waits for a new one
-	quick       = 60 * time.Millisecond // how long a page waits for a busy engine, where it can show how things stood before
+	oldestShown = 2 * time.Minute       // whoever finds the holdings older waits for new ones
+	quick       = 60 * time.Millisecond // how long a page waits for a busy engine, where it can show an earlier state
 )
 
 // The states of a repository.
@@ -34,19 +34,19 @@ type repository struct {
 	folded     string // its name, for the search
 }
 
-// holdings are all repositories, the worst first. But for what was searched they are not changed once they are made.
+// holdings has all repositories, the worst first. But for chosen nobody changes it once it is made.
 type holdings struct {
 	at     time.Time
 	list   []repository
 	byKey  map[string]int
-	of     map[string][]int // by relay, those that name it
+	of     map[string][]int // by relay, the repositories that name it
 	gaps   []gapView
 	gapsOf map[grasp.RelayURL][]gapView
-	count  map[string]int   // by state
+	count  map[string]int   // by state, the number of repositories
 	chosen map[chosen][]int // searches; the pages' lock guards it
 }
 
-// hold puts in order what was told of repositories.
+// hold makes holdings of what the engine and gitsync have told.
 func hold(at time.Time, d map[grasp.RelayURL]status.Details, git map[string]status.GitLack) *holdings {
 	h := &holdings{at: at, byKey: map[string]int{}, of: map[string][]int{}, count: map[string]int{}, gapsOf: map[grasp.RelayURL][]gapView{}, chosen: map[chosen][]int{}}
 	for _, r := range withGit(repositoryStatus(d), git) {
@@ -76,7 +76,7 @@ func hold(at time.Time, d map[grasp.RelayURL]status.Details, git map[string]stat
 	return h
 }
 
-// ask works it out.
+// ask makes new holdings. It waits for the engine.
 func (p *Pages) ask(ctx context.Context) *holdings {
 	var d map[grasp.RelayURL]status.Details
 	var git map[string]status.GitLack
@@ -89,7 +89,7 @@ func (p *Pages) ask(ctx context.Context) *holdings {
 	return hold(time.Now(), d, git)
 }
 
-// holdings are those that were worked out last; new ones, where these are older than most. The caller holds rendering.
+// holdings returns the holdings that were made last; new ones where these are older than most. The caller holds rendering.
 func (p *Pages) holdings(ctx context.Context, most time.Duration) *holdings {
 	if p.held == nil || time.Since(p.held.at) >= most {
 		p.held = p.ask(ctx)
@@ -97,7 +97,7 @@ func (p *Pages) holdings(ctx context.Context, most time.Duration) *holdings {
 	return p.held
 }
 
-// keep notes how the relays stand, and works out how the repositories do where that is due.
+// keep samples the states of relays, and makes new holdings where these are due.
 func (p *Pages) keep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -110,14 +110,14 @@ func (p *Pages) keep(ctx context.Context) {
 	if now.Sub(p.looked) < idleTime {
 		due = detailsTime
 	}
-	due -= sampleTime / 2 // so that a look that came a little late does not put the next one off
+	due -= sampleTime / 2 // a look that came a little late must not put the next one off
 	old := p.held == nil || now.Sub(p.held.at) >= due
 	p.rendering.Unlock()
 	if !old {
 		return
 	}
 	held := p.ask(ctx)
-	if ctx.Err() != nil { // not all have answered
+	if ctx.Err() != nil { // not all relays have answered
 		return
 	}
 	p.rendering.Lock()
@@ -125,7 +125,8 @@ func (p *Pages) keep(ctx context.Context) {
 	p.held = held
 }
 
-// relays asks the engine. A busy one tells only a part of them in time; then it is what it told before. The caller holds rendering.
+// relays asks the engine for the relays. Where a busy engine tells only some of them in time, relays returns what it told before. The caller
+// holds rendering.
 func (p *Pages) relays(ctx context.Context) []status.Relay {
 	if !p.toldAt.IsZero() && time.Since(p.toldAt) < fresh {
 		return p.told

@@ -23,9 +23,9 @@ type Status struct {
 	GitDisk *DiskStatus   `json:"git_disk,omitempty"` // nil where the git data is on the disk of the store
 
 	Backups *status.Backups `json:"backups,omitempty"` // nil where this relay makes none by itself
-	Reports *ReportQueue    `json:"reports,omitempty"` // nil where none are kept
+	Reports *ReportQueue    `json:"reports,omitempty"` // nil where the relay keeps none
 
-	Nothing *status.Nothing `json:"nothing_carried,omitempty"` // nil while something is carried
+	Nothing *status.Nothing `json:"nothing_carried,omitempty"` // nil while a repository is kept
 
 	Changed []changed.Change `json:"changed,omitempty"` // settings that were changed over the public address
 }
@@ -53,7 +53,7 @@ type DiskStatus struct {
 	FloorInodes *uint64      `json:"floor_inodes"`
 }
 
-// disk is what the file system has left.
+// disk returns what the file system of the store has left.
 func (c Config) disk() *DiskStatus {
 	d, err := c.Store.Disk()
 	if err != nil {
@@ -90,11 +90,11 @@ type SyncStatus struct {
 	Tracked   int            `json:"tracked"` // relays that hold a slot
 	Connected int            `json:"connected"`
 	Dead      int            `json:"dead"`
-	Matching  int            `json:"matching"` // relays that fit what was asked for; Relays are a part of these where not all were wanted
+	Matching  int            `json:"matching"` // relays that fit the search; Relays has a part of these where the request wants only a part
 	Relays    []status.Relay `json:"relays"`
 }
 
-// tell is how everything stands now, with these relays.
+// tell returns the document as of now, with these relays.
 func (c Config) tell(relays []status.Relay) Status {
 	st := c.Store.Stats()
 	s := Status{
@@ -126,8 +126,8 @@ func (c Config) tell(relays []status.Relay) Status {
 	return s
 }
 
-// status answers with how everything stands now. The parameters q and state choose among the relays, order=worst puts first what
-// needs looking after, and most and page are how many of them and which.
+// status answers with the document as of now. The parameters q and state choose among the relays, order=worst puts those first that need a look,
+// and most and page say how many and which part.
 func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 	ask, err := parseAsk(r, relaysPage, mostRelays)
 	if err != nil {
@@ -152,7 +152,7 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, s)
 }
 
-// ask is which part of a list a program wants.
+// ask says which part of a list a program wants.
 type ask struct {
 	where
 	most int
@@ -173,10 +173,10 @@ func parseAsk(r *http.Request, path string, most int) (ask, error) {
 	return ask{w, most}, err
 }
 
-// of is the part of a list that is wanted.
+// of returns the part of a list that the program wants.
 func of[T any](a ask, list []T) []T {
 	from := len(list)
-	if a.Page-1 <= len(list)/a.most { // a large number times another is any number
+	if a.Page-1 <= len(list)/a.most { // without this a large page number would overflow
 		from = min(from, (a.Page-1)*a.most)
 	}
 	return list[from:min(len(list), from+a.most)]

@@ -15,14 +15,14 @@ import (
 
 const (
 	streamTime  = 2 * time.Second  // between two looks
-	quietTime   = 20 * time.Second // and between two signs of life while nothing changes
-	mostStreams = 16               // pages that are kept up to date at once; more are refused, and show what they were loaded with
+	quietTime   = 20 * time.Second // between two signs of life while nothing changes
+	mostStreams = 16               // open streams; a page beyond shows only the state with which it was loaded
 	writeTime   = 20 * time.Second
 )
 
-// stream sends what has changed of a page, as server-sent events, until the client leaves or the pages close. The parameter of is
-// the page, as a link to it; version is the state with which it was loaded. Each event has the version that it leads to as its id,
-// so that a browser that comes back says what it shows.
+// stream sends the changes of a page as server-sent events, until the client leaves or the pages close. The parameter of is the link to the page,
+// and version the state with which the page was loaded. The id of each event is the version that it leads to, so that a browser that comes back
+// says what it shows.
 func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
 	where, err := streamOf(r.FormValue("of"))
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
 	for {
 		message, now := p.changes(r.Context(), where, version, shown)
 		if message == "" && time.Since(said) >= quietTime {
-			message = ":\n\n" // so that a client that left is noticed
+			message = ":\n\n" // a sign of life, by which the server notices a client that has left
 		}
 		if message != "" {
 			// A writer that is not a connection has no deadline.
@@ -78,7 +78,7 @@ func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// streamOf is the page of which a stream is asked.
+// streamOf returns the page that the link of a stream names.
 func streamOf(link string) (where, error) {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -87,7 +87,8 @@ func streamOf(link string) (where, error) {
 	return parseWhere(u.Path, u.Query())
 }
 
-// changes is the event that leads from what is shown to the page as it is now; "" where nothing has changed, or the page is gone.
+// changes returns the event that leads from what the browser shows to the page as it is now; "" where nothing has changed, or where the page is
+// gone.
 func (p *Pages) changes(ctx context.Context, at where, version string, shown *cells.Page) (string, *document) {
 	p.rendering.Lock()
 	now, err := p.document(ctx, at)
@@ -102,6 +103,6 @@ func (p *Pages) changes(ctx context.Context, at where, version string, shown *ce
 	if err := out.Encode(cells.Diff(shown, &now.cells)); err != nil {
 		return "", nil
 	}
-	b.WriteByte('\n') // after the one of the encoder
+	b.WriteByte('\n') // a second one behind that of the encoder ends the event
 	return b.String(), now
 }

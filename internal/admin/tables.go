@@ -11,13 +11,13 @@ type relayRow struct {
 	Plot plot
 }
 
-// The columns of a table of relays before and after those that every table of relays has, and the template of each of their cells.
+// The columns before and after those that every table of relays has, and the template of each of their cells.
 var (
 	relayFirst = []cells.Column{{Title: "Relay", Class: "name"}, {Title: "State", Class: "how"}}
 	relayLast  = []cells.Column{{Title: "Last day", Hint: "below: connected or not; above: events that the relay brought", Class: "plot"}, {Title: "Retry", Class: "act"}}
 )
 
-// relayTable is a table of these relays, in this order.
+// relayTable fills in the table of these relays, in this order.
 func (d *document) relayTable(h *history, relays []status.Relay) error {
 	t := cells.Table{ID: "relays", Caption: "Relays", Class: "cards", Columns: relayFirst, Empty: d.emptyRelays()}
 	columns := status.Columns()
@@ -71,7 +71,7 @@ const mostChips = 3
 // repositoryRow is one line of a table of repositories.
 type repositoryRow struct {
 	*repository
-	Parts []RepositoryPart // those that need looking after first
+	Parts []RepositoryPart // those first that need a look
 	More  int              // relays beyond these
 }
 
@@ -80,7 +80,7 @@ var repositoryColumns = []cells.Column{
 	{Title: "Its relays", Hint: "for each, whether all that it has of the repository is here", Class: "parts"},
 }
 
-// repositoryTable is a table of these repositories, in this order.
+// repositoryTable fills in the table of these repositories, in this order.
 func (d *document) repositoryTable(list []repository) error {
 	t := cells.Table{ID: "repositories", Caption: "Repositories", Class: "cards", Columns: repositoryColumns, Empty: "No repository here names another relay."}
 	if len(d.View.held.list) > 0 {
@@ -104,7 +104,7 @@ func (d *document) repositoryTable(list []repository) error {
 	return nil
 }
 
-// worstParts are the first relays of a repository, those that are not complete before the others.
+// worstParts returns the first parts of a repository, those that are not complete before the others.
 func worstParts(all []RepositoryPart, most int) []RepositoryPart {
 	out := make([]RepositoryPart, 0, min(most, len(all)))
 	for _, is := range [...]bool{false, true} {

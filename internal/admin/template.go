@@ -27,13 +27,13 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"list": func(d *document, id string) list { return list{d, id} }, "first": func(all any) any { return first(all, perPage) }, "few": func(all any) any { return first(all, mostServers) }, "beyond": func(all any) int { return max(0, reflect.ValueOf(all).Len()-perPage) },
 }).ParseFS(assets, "assets/*.html"))
 
-// list is what the template of a list needs.
+// list has what the template of a list needs.
 type list struct {
 	D  *document
 	ID string
 }
 
-// Query is what is searched, in this list.
+// Query returns what is searched in this list.
 func (l list) Query() string {
 	if l.D.Path != l.ID {
 		return ""
@@ -41,16 +41,16 @@ func (l list) Query() string {
 	return l.D.Query
 }
 
-// mostServers is how many git servers of a repository the overview shows; its page has more.
+// mostServers is how many git servers of a repository the overview shows; the repository's page has more.
 const mostServers = 5
 
-// first is the beginning of a list of any type.
+// first returns the beginning of a list of any type.
 func first(all any, most int) any {
 	v := reflect.ValueOf(all)
 	return v.Slice(0, min(v.Len(), most)).Interface()
 }
 
-// outcomes are the words for what was not taken, in the order of the alphabet.
+// outcomes returns the words for events that were not taken, in the order of the alphabet.
 func outcomes() []status.Word {
 	var out []status.Word
 	for name, meaning := range hints {
@@ -60,7 +60,7 @@ func outcomes() []status.Word {
 	return out
 }
 
-// text is a text of any type, as it can stand on a page.
+// text returns a text of any type as it can stand on a page.
 func text(s any) string { return strings.ToValidUTF8(plain(s), "\uFFFD") }
 
 func plain(s any) string {
@@ -75,7 +75,7 @@ func plain(s any) string {
 	return ""
 }
 
-// cut is the beginning of a stranger's text, with a mark where it goes on.
+// cut returns the beginning of a stranger's text, with a mark where the text goes on.
 func cut(most int, s any) string {
 	short, was := words.Cut(text(s), most)
 	if was {
@@ -84,7 +84,7 @@ func cut(most int, s any) string {
 	return short
 }
 
-// hints say what an outcome means.
+// hints says what an outcome means.
 var hints = map[string]string{
 	"refuse": "against the rules of this relay", "unlisted": "an announcement that does not list this relay", "unrelated": "refers to nothing that is here; graspd takes it as soon as that changes",
 	"no-maintainer": "its author does not maintain the repository; graspd takes it as soon as that changes",

@@ -12,24 +12,24 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// view is how everything stood at one time, shared by all who ask. It is not changed once it is made.
+// view has the state of everything at one time, shared by all who ask. But for made nobody changes it once it is made.
 type view struct {
 	At        time.Time
 	Status    Status // as in status.json
 	Sync      bool
 	Problems  []string
-	Nothing   *status.Nothing // nil while something is carried
+	Nothing   *status.Nothing // nil while a repository is kept
 	Relays    []status.Relay  // the worst first
 	held      *holdings
 	Gaps      []gapView
 	Refusals  []refusalView
 	Git       *status.Git // nil when no repositories are hosted
-	Moderated bool        // decisions are offered
+	Moderated bool        // the pages offer decisions
 	Decisions []decision
 	Queue     *ReportQueue // nil where reports are not offered
 	Reported  []reportedView
-	Unread    string              // why they could not be read
-	made      map[where]*document // what was made of this view; the pages' lock guards it
+	Unread    string              // why the decisions could not be read
+	made      map[where]*document // pages made of this view; the pages' lock guards it
 }
 
 // gapView is one gap.
@@ -44,7 +44,7 @@ type refusalView struct {
 	Count           uint64
 }
 
-// now is the view of now, or one that was made just before. Who asked may leave meanwhile: others wait for the same. The caller
+// now returns the view of now, or one that was made just before. It goes on when the client leaves, as others wait for the same view. The caller
 // holds rendering.
 func (p *Pages) now(ctx context.Context) *view {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -57,7 +57,7 @@ func (p *Pages) now(ctx context.Context) *view {
 	return p.last
 }
 
-// see builds the view of now.
+// see makes the view of now.
 func (p *Pages) see(ctx context.Context, now time.Time) *view {
 	v := &view{At: now, Sync: p.c.Sync != nil, made: map[where]*document{}}
 	var relays []status.Relay
@@ -89,13 +89,13 @@ func worst(relays []status.Relay) {
 	slices.SortStableFunc(relays, func(a, b status.Relay) int { return urgency(a) - urgency(b) })
 }
 
-// urgency puts first what somebody may have to look at: bootstrap relays that are not connected, relays that have been behind for
-// long, those that fail, the dead ones, which strangers name as they like, and those that are not complete.
+// urgency returns the rank of a relay; a lower one comes first. Bootstrap relays that are not connected come before relays that have been behind
+// for long, then those that fail, the dead ones, which strangers name as they like, and those that are not complete.
 func urgency(r status.Relay) int {
 	switch {
 	case r.Bootstrap && !r.Connected:
 		return 0
-	case r.OnlyMailbox && r.Failures == 0: // between two visits
+	case r.OnlyMailbox && r.Failures == 0: // graspd visits a mailbox now and then
 		return 7
 	case r.Health != status.Dead && r.Behind >= longBehind:
 		return 1
@@ -113,7 +113,7 @@ func urgency(r status.Relay) int {
 	return 7
 }
 
-// byName puts repositories in the order of the page, what needs looking after first.
+// byName compares repositories, for the order of the page: those first that need a look, then by name.
 func byName(a, b repository) int {
 	return cmp.Or(slices.Index(repositoryStates, a.State)-slices.Index(repositoryStates, b.State),
 		cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Owner(), b.Owner()))
@@ -122,7 +122,7 @@ func byName(a, b repository) int {
 // mostGapsShown bounds the list of gaps.
 const mostGapsShown = 50
 
-// gaps lists the newest of all relays, the newest first.
+// gaps returns the newest gaps of all relays, the newest first.
 func gaps(d map[grasp.RelayURL]status.Details) []gapView {
 	var out []gapView
 	for u, x := range d {
@@ -136,7 +136,7 @@ func gaps(d map[grasp.RelayURL]status.Details) []gapView {
 	return out[:min(len(out), mostGapsShown)]
 }
 
-// refusals lists what was refused since the start, the most frequent first.
+// refusals returns the refusals since the start, the most frequent first.
 func refusals(s ingest.Stats) []refusalView {
 	var out []refusalView
 	for o := range s.Refused {

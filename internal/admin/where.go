@@ -22,25 +22,25 @@ const (
 	repositoryPage   = "repository"
 )
 
-// where is which page is shown, and which part of it.
+// where says which page to show, and which part of it.
 type where struct {
 	Path  string
-	Of    string // the relay's URL, or the repository's address, "" where Key tells it
+	Of    string // the relay's URL, or the repository's address; "" where Key stands for it
 	Key   string
 	Query string // what is searched
-	State string // only those in this state; "" = all
+	State string // only items in this state; "" is all
 	Page  int    // 1 is the first
 }
 
-// Bounds of what is asked: bytes of what is searched, and of a relay's URL or a repository's address that stands in a link as it
-// is. A longer one has a key instead.
+// Bounds of what a request asks: bytes of a search, and of a relay's URL or a repository's address that stands in a link as it is. A longer one
+// has a key instead.
 const (
 	mostQuery = 300
 	mostPlain = 300
 	perPage   = 50
 )
 
-// repositoryStates are those by which repositories are searched, what needs looking after first.
+// repositoryStates has the states by which people search repositories, those first that need a look.
 var repositoryStates = []string{lacksGit, incomplete, complete}
 
 // parseWhere reads a page's path, without slashes, and its query.
@@ -80,7 +80,7 @@ func parseWhere(path string, q url.Values) (where, error) {
 	return w, nil
 }
 
-// String is the link to it, relative to the other pages.
+// String returns the link to the page, relative to the other pages.
 func (w where) String() string {
 	q := url.Values{}
 	set := func(name, value string) {
@@ -109,10 +109,10 @@ func (w where) String() string {
 	return path + "?" + q.Encode()
 }
 
-// at is the same search on another page of it.
+// at returns the same search at another page.
 func (w where) at(page int) where { w.Page = page; return w }
 
-// whereOf is the page of a relay or of a repository.
+// whereOf returns the page of a relay or of a repository.
 func whereOf(path, of string) where {
 	if len(of) > mostPlain {
 		return where{Path: path, Key: key(of)}
@@ -120,7 +120,7 @@ func whereOf(path, of string) where {
 	return where{Path: path, Of: of}
 }
 
-// key is a short name for a relay's URL or a repository's address, the same for ever.
+// key returns a short name for a relay's URL or a repository's address, the same for ever.
 func key(of string) string {
 	sum := sha256.Sum256([]byte(of))
 	return hex.EncodeToString(sum[:10])
@@ -132,10 +132,10 @@ type paged struct {
 	Page, Pages   int
 }
 
-// First is the number of the first item, from 1 on.
+// First returns the number of the first item, from 1 on.
 func (p paged) First() int { return p.From + 1 }
 
-// pageOf is a page of so many items; beyond the last it is the last.
+// pageOf returns a page of so many items; beyond the last it returns the last.
 func pageOf(page, all int) paged {
 	pages := max(1, (all+perPage-1)/perPage)
 	page = min(max(1, page), pages)

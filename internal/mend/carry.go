@@ -10,9 +10,9 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// What follows here does not follow from the stored events and is carried over as it is, where it can be read.
+// The rows below do not follow from the stored events. A repair carries them over as they are, where it can read them.
 
-// marks takes the marks of deletions, before the events that they keep away: the deletion may have expired since.
+// marks carries over the marks of deletions, before the events that they keep away: a deletion may have expired since.
 func (r *rebuild) marks() error {
 	for _, table := range []byte{layout.TableDeletedID, layout.TableDeletedAddress} {
 		err := r.from.Each(table, func(key, value []byte) error {
@@ -32,7 +32,7 @@ func (r *rebuild) marks() error {
 			r.report.problem("number of marks: %v", layout.ErrCorrupt)
 			return nil
 		}
-		m.Unused, m.Aged = 0, 0 // they are counted anew
+		m.Unused, m.Aged = 0, 0 // the new store counts these anew
 		if m == (layout.MarkCount{}) {
 			return nil
 		}
@@ -52,7 +52,7 @@ func (r *rebuild) marks() error {
 	})
 }
 
-// slots takes the slots whose newest version is gone, and of the other slots only since when they are live.
+// slots carries over the slots whose newest version is gone. Of the other slots it takes only since when they are live.
 func (r *rebuild) slots() error {
 	return r.from.Each(layout.TableSlot, func(key, value []byte) error {
 		s, err := layout.ParseSlot(value)
@@ -70,7 +70,7 @@ func (r *rebuild) slots() error {
 	})
 }
 
-// records takes what is remembered of events that are not stored.
+// records carries over what is remembered of events that are not stored.
 func (r *rebuild) records() error {
 	return r.from.Each(layout.TableRecord, func(key, value []byte) error {
 		if len(key) != 1+32 {
@@ -82,7 +82,7 @@ func (r *rebuild) records() error {
 			r.report.problem("%v", err)
 			return nil
 		}
-		if rec.Why == policy.Wait { // it comes with the event
+		if rec.Why == policy.Wait { // the event brings it
 			return nil
 		}
 		r.epoch = max(r.epoch, rec.Epoch)
@@ -97,8 +97,7 @@ func (r *rebuild) records() error {
 	})
 }
 
-// purges lets removals of an author's events that were under way begin again. Those of authors who vanished have begun
-// with the request.
+// purges begins the removals of authors' events again that were under way. Removals for a request to vanish have begun with the request.
 func (r *rebuild) purges() error {
 	return r.from.Each(layout.TablePurge, func(key, value []byte) error {
 		p, err := layout.ParsePurge(key, value)
@@ -114,7 +113,7 @@ func (r *rebuild) purges() error {
 	})
 }
 
-// lost tells of the events whose entry could not be read, which the ids still name.
+// lost adds a problem for the events whose ids are there but whose entries could not be read.
 func (r *rebuild) lost() error {
 	v := r.to.View()
 	defer v.Close()
@@ -139,7 +138,7 @@ func (r *rebuild) notes() error {
 	return r.from.Each(layout.TableNote, func(key, value []byte) error { return r.put(key, value) })
 }
 
-// rows takes the rows that SetRow would take. What a lost event has changed in a row stays changed.
+// rows carries over the named rows that SetRow would take. A change that a lost event has made in a row stays.
 func (r *rebuild) rows() error {
 	return r.from.Each(layout.TableRow, func(key, value []byte) error {
 		if err := layout.BadRow(string(key[1:]), len(value)); err != nil {
@@ -150,7 +149,7 @@ func (r *rebuild) rows() error {
 	})
 }
 
-// aside takes what is put aside and can be read.
+// aside carries over the events that are put aside and can be read.
 func (r *rebuild) aside() error {
 	return r.from.Each(layout.TableAside, func(key, value []byte) error {
 		_, seq, ok := layout.ParseAsideKey(key)
@@ -166,7 +165,7 @@ func (r *rebuild) aside() error {
 	})
 }
 
-// rules takes the fingerprint of the rules and their epoch. Where that cannot be read, what they refused is forgotten.
+// rules carries over the fingerprint of the rules and their epoch. Where the epoch cannot be read, the new store forgets what the rules refused.
 func (r *rebuild) rules() error {
 	var rules []byte
 	err := r.from.Each(layout.TableMeta, func(key, value []byte) error {

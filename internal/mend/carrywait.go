@@ -8,7 +8,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// waits keeps the events waiting that waited, under their numbers. An event waits no longer where it cannot be read for how long it was to wait.
+// waits has the events that waited go on waiting, under their numbers. Where it cannot read how long an event should wait, the wait is over at
+// once.
 func (r *rebuild) waits() error {
 	rows := make(map[nostr.ID]layout.WaitRow)
 	err := r.from.Each(layout.TableWait, func(key, value []byte) error {

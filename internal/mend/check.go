@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Report is what Check found.
+// Report says what Check found.
 type Report struct {
 	Events, Rows               int64 // stored events and their index rows
 	Remembered, RememberedRows int64
@@ -24,20 +24,20 @@ type Report struct {
 
 const maxProblems = 100
 
-// CheckOptions say what a check does besides. The zero value is nothing.
+// CheckOptions say what a check does besides. With the zero value it does nothing more.
 type CheckOptions struct {
-	Verifier nostr.Verifier        // also checks every signature, on all cores
-	Progress func(done, all int64) // is told now and then how many events were looked at, and how many there should be
+	Verifier nostr.Verifier        // checks every signature, on all cores; nil leaves them out
+	Progress func(done, all int64) // called now and then with how many events are done, and how many there should be; may be nil
 }
 
-// Check reads the whole view and compares the log with everything that is derived from it: every index row, the newest
-// versions, deletions, expirations, what is remembered, and the counters; and every event with its id. An error means
-// that it could not be read.
+// Check reads the whole view and compares the log with everything that is derived from it: every index row, the newest versions, deletions,
+// expirations, what is remembered, and the counters. It also compares every event with its id. An error means that Check could not read the
+// view.
 func Check(ctx context.Context, v *store.View) (Report, error) {
 	return CheckWith(ctx, v, CheckOptions{})
 }
 
-// CheckWith is Check with options.
+// CheckWith checks like Check, with options.
 func CheckWith(ctx context.Context, v *store.View, o CheckOptions) (Report, error) {
 	c := &checker{Reader: v.Reader(), counters: v.Counters(), opt: o, newest: make(map[nostr.PubKey]bool), ages: make(map[nostr.PubKey]layout.MarkCount)}
 	steps := []func(context.Context) error{
@@ -57,15 +57,15 @@ type checker struct {
 	opt      CheckOptions
 	report   Report
 
-	announced, replaceable, expiring int64      // stored events of that sort
-	queued                           int64      // records that are due some time
+	announced, replaceable, expiring int64      // stored events of each sort
+	queued                           int64      // records with a Due
 	sum                              layout.Seq // the numbers of the stored events, added up
 
 	found waitCounts
 
-	ages map[nostr.PubKey]layout.MarkCount // of unused deletions, how many there are of each author
+	ages map[nostr.PubKey]layout.MarkCount // how many unused deletions each author has
 
-	newest map[nostr.PubKey]bool // who has a request to vanish that was found to be stored
+	newest map[nostr.PubKey]bool // authors whose newest request to vanish is stored
 }
 
 func (c *checker) problem(format string, args ...any) {
@@ -86,7 +86,7 @@ func (c *checker) each(ctx context.Context, table byte, do func(key, value []byt
 	})
 }
 
-// expect checks that a key is there with that value.
+// expect checks that a key is there with a value.
 func (c *checker) expect(key, value []byte, what string, args ...any) error {
 	have, ok, err := index.Get(c.From, key)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *checker) expect(key, value []byte, what string, args ...any) error {
 	return nil
 }
 
-// tableCount counts the keys of a table and compares.
+// tableCount checks that a table has so many keys.
 func (c *checker) tableCount(ctx context.Context, table byte, want int64, what string) error {
 	var n int64
 	err := c.each(ctx, table, func(_, _ []byte) error { n++; return nil })
@@ -110,7 +110,7 @@ func (c *checker) tableCount(ctx context.Context, table byte, want int64, what s
 	return err
 }
 
-// ids: every stored event has its row, so equal numbers mean that there is none besides.
+// ids checks that no id has a row without a stored event. Every stored event has its row, so equal numbers show that.
 func (c *checker) ids(ctx context.Context) error {
 	return c.tableCount(ctx, layout.TableID, c.report.Events, "id rows")
 }
@@ -121,7 +121,7 @@ func (c *checker) indexes(ctx context.Context) error {
 	return c.rowCount(ctx, 0, c.report.Rows, "index rows")
 }
 
-// rowCount compares the number of rows in all index tables, or in their flagged twins.
+// rowCount checks the number of rows in all index tables, or in their flagged twins.
 func (c *checker) rowCount(ctx context.Context, flag byte, want int64, what string) error {
 	var n int64
 	for _, t := range indexTables {

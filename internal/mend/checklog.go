@@ -10,7 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// log checks that every stored event is whole and has all that it should have.
+// log checks that every stored event is whole and has everything that it should have.
 func (c *checker) log(ctx context.Context) error {
 	w := newProver(c.opt.Verifier, func(p proven) error { return c.entry(p) })
 	err := c.each(ctx, layout.TableLog, func(key, value []byte) error {
@@ -70,7 +70,7 @@ func (c *checker) stored(seq layout.Seq, e *nostr.Event) error {
 	})
 }
 
-// rules checks that a stored event is one that may be stored: not deleted, the newest of its address.
+// rules checks that a stored event may be stored: that it is not deleted, and the newest of its address.
 func (c *checker) rules(seq layout.Seq, e *nostr.Event) error {
 	out, err := index.IsDeleted(c.Reader, e)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *checker) rules(seq layout.Seq, e *nostr.Event) error {
 	if err != nil {
 		return err
 	}
-	if e.Kind == nostr.KindDeletion && !leaving { // one that is leaving may have lost its marks to another
+	if e.Kind == nostr.KindDeletion && !leaving { // a deletion that is leaving may have lost its marks to another
 		if err := c.deletion(e); err != nil {
 			return err
 		}
@@ -103,7 +103,8 @@ func (c *checker) rules(seq layout.Seq, e *nostr.Event) error {
 	return nil
 }
 
-// vanishes checks that a stored request to vanish counts, and that an event that is to go is about to: it reports so.
+// vanishes checks that a stored request to vanish counts. It reports whether an event is to go for such a request, and checks that its removal is
+// under way.
 func (c *checker) vanishes(e *nostr.Event) (leaving bool, err error) {
 	whose, gone, err := c.VanishedFor(e)
 	if err != nil {
@@ -132,7 +133,7 @@ func (c *checker) vanishes(e *nostr.Event) (leaving bool, err error) {
 	return false, nil
 }
 
-// done is how many tags of a stored deletion are done.
+// done returns how many tags of a stored deletion are done.
 func (c *checker) done(e *nostr.Event) (int, error) {
 	_, at, _, err := c.Lookup(e.ID)
 	if err != nil {
@@ -147,7 +148,7 @@ func (c *checker) done(e *nostr.Event) (int, error) {
 	return min(u.Next, len(e.Tags)), err
 }
 
-// deletion checks that a stored deletion left its marks, as far as it is done and its author had any left.
+// deletion checks that a stored deletion has left its marks, as far as it is done and no mark of its author was refused.
 func (c *checker) deletion(e *nostr.Event) error {
 	done, err := c.done(e)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// records checks that what is remembered is not stored, and has its rows.
+// records checks that no remembered event is stored, and that each has its rows.
 func (c *checker) records(ctx context.Context) error {
 	err := c.each(ctx, layout.TableRecord, func(key, value []byte) error {
 		if len(key) != 33 {
@@ -120,7 +120,7 @@ func (c *checker) announcements(ctx context.Context) error {
 	return err
 }
 
-// requests checks that what keeps an author's events away is a request that is stored.
+// requests checks that each request to vanish that keeps events away is stored.
 func (c *checker) requests(ctx context.Context) error {
 	return c.each(ctx, layout.TableVanished, func(key, value []byte) error {
 		if len(key) != 1+32 {
@@ -153,7 +153,7 @@ func (c *checker) purges(ctx context.Context) error {
 	})
 }
 
-// deletions checks that what is left of deletions can be done.
+// deletions checks that unfinished deletions can go on.
 func (c *checker) deletions(ctx context.Context) error {
 	return c.each(ctx, layout.TableUnfinished, func(key, value []byte) error {
 		u, seq, err := layout.ParseUnfinished(key, value)
@@ -172,7 +172,7 @@ func (c *checker) deletions(ctx context.Context) error {
 	})
 }
 
-// unused checks that the deletions that have removed nothing age, and that their authors' are counted; and that marks can be read.
+// unused checks the rows of unused deletions, their counts by author, and that marks can be read.
 func (c *checker) unused(ctx context.Context) error {
 	var n int64
 	err := c.each(ctx, layout.TableUnused, func(key, value []byte) error {
@@ -235,7 +235,7 @@ func (c *checker) unused(ctx context.Context) error {
 	return err
 }
 
-// named checks that rows are such as could be set.
+// named checks that SetRow would take each named row.
 func (c *checker) named(ctx context.Context) error {
 	return c.each(ctx, layout.TableRow, func(key, value []byte) error {
 		c.report.Named++
@@ -246,7 +246,7 @@ func (c *checker) named(ctx context.Context) error {
 	})
 }
 
-// aside checks that what is put aside is whole.
+// aside checks that every event that is put aside is whole.
 func (c *checker) aside(ctx context.Context) error {
 	w := newProver(c.opt.Verifier, func(p proven) error {
 		c.report.Aside++

@@ -11,13 +11,14 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// waitCounts are what a check finds of what waits.
+// waitCounts has what a check counts of events that wait.
 type waitCounts struct {
 	bytes, slots, repositories int64
-	records, rows              int64 // of what is remembered of it
+	records, rows              int64 // records of waiting events, and their index rows
 }
 
-// waits checks that every event that waits is whole, may wait, and has all that it should have, and that there is nothing besides.
+// waits checks that every event that waits is whole, may wait, and has everything that it should have, and that there are no other rows of
+// waiting events.
 func (c *checker) waits(ctx context.Context) error {
 	w := newProver(c.opt.Verifier, func(p proven) error { return c.wait(p) })
 	err := c.each(ctx, layout.TableWaiting, func(key, value []byte) error {
@@ -109,7 +110,7 @@ func (c *checker) mayWait(e *nostr.Event) error {
 	return nil
 }
 
-// isVanishedAuthors looks for a request to vanish of the event's author that is as new as the event or newer.
+// isVanishedAuthors is a Rule like index.IsVanished, but looks only for requests of the event's author.
 func isVanishedAuthors(r index.Reader, e *nostr.Event) (policy.Outcome, error) {
 	req, ok, err := r.Vanished(e.PubKey)
 	if err != nil || !ok || e.CreatedAt > req.Until {

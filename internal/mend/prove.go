@@ -9,13 +9,13 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// proverLot is how many entries of the log are proven at once, on each core, and proverBytes about how large they may be.
+// proverLot is how many entries of the log prover proves at once, on each core. proverBytes bounds about how large all these are.
 const (
 	proverLot   = 64
 	proverBytes = 8 << 20
 )
 
-// proven is an entry of the log and what is wrong with it. Without an event it could not even be parsed.
+// proven is an entry of the log, and what is wrong with it. An entry that could not even be parsed has no event.
 type proven struct {
 	layout.Entry
 	err error
@@ -45,7 +45,7 @@ func (p *prover) take(seq layout.Seq, value []byte) error {
 	return p.flush()
 }
 
-// flush proves what was taken, on all cores, and hands it on.
+// flush proves the entries that were taken, on all cores, and calls next with each in order.
 func (p *prover) flush() error {
 	out := make([]proven, len(p.seqs))
 	var g sync.WaitGroup

@@ -16,16 +16,16 @@ type rebuild struct {
 	*repair
 	from source
 	to   *store.Store
-	f    *store.Refill // the open one, nil for none
+	f    *store.Refill // the open Refill; nil without one
 
 	head, all int64                      // what the old counters say
 	done      int64                      // entries looked at
 	epoch     uint32                     // of the rules; 0 where that cannot be read
-	unused    map[nostr.ID]int64         // deletions that have removed nothing, and when they are due
-	firsts    map[layout.Hash]layout.Seq // where an address was accepted first before its version of now
+	unused    map[nostr.ID]int64         // unused deletions, and when they are due
+	firsts    map[layout.Hash]layout.Seq // the entry by which an address was first accepted, before its present version
 }
 
-// rebuildOps is how much is done in a commit.
+// rebuildOps is how many writes go into a commit.
 const rebuildOps = 1000
 
 func (r *rebuild) run() error {
@@ -41,7 +41,7 @@ func (r *rebuild) run() error {
 	return nil
 }
 
-// refill is the open store.Refill, which begins here where none is open.
+// refill returns the open store.Refill, and begins one where none is open.
 func (r *rebuild) refill() (*store.Refill, error) {
 	if r.f == nil {
 		f, err := r.to.Refill(layout.Seq(r.head))
@@ -53,7 +53,7 @@ func (r *rebuild) refill() (*store.Refill, error) {
 	return r.f, nil
 }
 
-// commit commits the open store.Refill when enough is done.
+// commit commits the open store.Refill when it has enough writes or bytes.
 func (r *rebuild) commit(enough int) error {
 	if err := r.stopped(); err != nil {
 		return err
@@ -101,8 +101,8 @@ func (r *rebuild) meta() error {
 	})
 }
 
-// events adds the entries of the log in their order under their numbers. What has expired stays: it goes in the usual
-// way, and the clock of the moment has no part in a repair.
+// events adds the entries of the log in their order under their numbers. An expired event stays, and goes later in the usual way: the clock of
+// the moment has no part in a repair.
 func (r *rebuild) events() error {
 	if err := r.from.Each(layout.TableLog, func(key, _ []byte) error {
 		if len(key) == 9 {
@@ -148,7 +148,7 @@ func (r *rebuild) entry(p proven) error {
 	return r.commit(rebuildOps)
 }
 
-// origin is what the old store said of an entry beside it: the place among the announcements that its address had, and whether a deletion
+// origin returns what the old store says about an entry in other rows: the place of its address among the announcements, and whether a deletion
 // ages or stands for ever.
 func (r *rebuild) origin(x layout.Entry) (o store.Origin) {
 	switch x.Event.Kind {

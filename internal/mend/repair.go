@@ -12,15 +12,15 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Repaired is what a repair did.
+// Repaired says what a repair has done.
 type Repaired struct {
 	Events   int64 // in the new store
-	LeftOut  int64 // entries that the store's rules are against: known twice, deleted, superseded
+	LeftOut  int64 // entries that the store's rules refuse: duplicates, deleted, superseded
 	Old      string
-	Salvaged error // why the engine could not read the old store, so that its files were read one by one; nil where it could
+	Salvaged error // why the engine could not read the old store, so that the repair read its files one by one; nil where it could
 
-	Problems []string // what could not be carried over, at most maxProblems of it
-	More     bool     // there was more than that
+	Problems []string // what could not be carried over, at most maxProblems
+	More     bool     // there were more problems than that
 }
 
 func (r *Repaired) problem(format string, args ...any) {
@@ -31,10 +31,10 @@ func (r *Repaired) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// Repair builds the store in o.Dir anew from its stored events: into a second one beside it, entry by entry under the
-// same numbers and rules, checks that, and puts it into the place of the first, which is kept under the name that Old
-// says. What does not follow from the events (notes, rows, what is remembered, what was deleted by events that are gone) is
-// carried over as far as it can be read. With an error the first store is as it was.
+// Repair builds the store in o.Dir anew from its stored events. It makes a second store beside the first, entry by entry under the same numbers
+// and rules, checks it, and puts it into the place of the first, which stays under the name Old. It carries over what does not follow from the
+// events (notes, rows, what is remembered, what was deleted by events that are gone) as far as it can read that. After an error the first store
+// is as it was, unless it had moved away already: then the next start puts the checked new store into its place.
 func Repair(ctx context.Context, o store.Options, c CheckOptions) (_ Repaired, err error) {
 	wrap := func(err error) error { return fmt.Errorf("repair store %s: %w", o.Dir, err) }
 	old, err := store.HoldBroken(o)
@@ -53,7 +53,7 @@ func Repair(ctx context.Context, o store.Options, c CheckOptions) (_ Repaired, e
 type repair struct {
 	opt     store.Options
 	check   CheckOptions
-	stopped func() error // why it is to end, nil while it is not
+	stopped func() error // returns why the repair has to end; nil while it does not
 	report  Repaired
 }
 
@@ -76,14 +76,14 @@ func (r *repair) run(ctx context.Context, old *store.Broken) (err error) {
 	return nil
 }
 
-// source is what is left of a store.
+// source reads what is left of a store.
 type source interface {
 	// Each calls do with every key of a table; both slices are valid only during the call.
 	Each(table byte, do func(key, value []byte) error) error
 	Close() error
 }
 
-// source opens the old store. Where the engine cannot read it, or not all of it, the files are read without it.
+// source opens the old store. Where the engine cannot read all of it, source reads the files without the engine.
 func (r *repair) source(old *store.Broken) (source, error) {
 	err := old.Open(carried)
 	if err == nil {

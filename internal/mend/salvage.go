@@ -16,16 +16,16 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// salvaged is what the files of a store say that the engine cannot read, gathered in a scratch store of the engine:
-// under every key all that any file says of it, the newest first. A file that the engine had given up and not yet
-// removed speaks too, so what was removed long ago may be there once more; the rules of the store see to that.
+// salvaged has the versions in the files of a store that the engine cannot read, gathered in a scratch store of the engine: under every key all
+// versions in any file, the newest first. Files that the engine had given up and not yet removed count too, so something that was removed long
+// ago may be there once more; the rules of the store see to that.
 type salvaged struct {
 	db  *pebble.DB
 	fs  vfs.FS
 	dir string
 }
 
-// salvage reads every file in the store's directory. problem is told what cannot be read.
+// salvage reads every file in the store's directory, and calls problem for what it cannot read.
 func salvage(o store.Options, problem func(format string, args ...any)) (_ *salvaged, err error) {
 	dir := o.Dir + kv.SuffixSalvage
 	if err := o.FS.RemoveAll(dir); err != nil {
@@ -58,7 +58,7 @@ func salvage(o store.Options, problem func(format string, args ...any)) (_ *salv
 	return s, nil
 }
 
-// file takes what one file says, if it is one of the engine's that say something.
+// file takes the versions of one file, if it is a table or a log of the engine.
 func (s *salvaged) file(path string, problem func(string, ...any)) error {
 	w := &salvageWriter{db: s.db, b: s.db.NewBatch()}
 	bad, err := 0, error(nil)
@@ -77,7 +77,7 @@ func (s *salvaged) file(path string, problem func(string, ...any)) error {
 	return errors.Join(err, w.flush())
 }
 
-// carried are the tables of which a repair takes what is there; all others follow from these.
+// carried has the tables from which a repair takes what is there. All other tables follow from these.
 const carried = "mlirpsdDwcjoRSU"
 
 // salvageWriter writes into the scratch store.
@@ -112,7 +112,7 @@ func (s *salvaged) Each(table byte, do func(key, value []byte) error) error {
 	var last []byte
 	return index.EachKey(s.db, table, func(key, value []byte) error {
 		if len(key) <= 8 || len(value) == 0 {
-			return layout.ErrCorrupt // of the scratch store
+			return layout.ErrCorrupt // the scratch store is corrupt
 		}
 		key = key[:len(key)-8]
 		if bytes.Equal(key, last) {
@@ -126,7 +126,7 @@ func (s *salvaged) Each(table byte, do func(key, value []byte) error) error {
 	})
 }
 
-// Close removes what was gathered.
+// Close closes and removes the scratch store.
 func (s *salvaged) Close() error {
 	return errors.Join(s.db.Close(), s.fs.RemoveAll(s.dir))
 }
