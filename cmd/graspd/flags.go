@@ -191,9 +191,9 @@ func boolean(name, def, about string, v *bool) setting {
 
 func duration(name string, def, least time.Duration, about string, v *time.Duration) setting {
 	return setting{name: name, place: "DURATION", def: spanText(def), about: about, set: func(s string) error {
-		d, err := time.ParseDuration(s)
+		d, err := parseSpan(s)
 		if err != nil {
-			return errors.New("want a duration such as 5s, 15m or 24h")
+			return errors.New("want a duration such as 5s, 15m, 24h or 30d")
 		}
 		if d < least {
 			return fmt.Errorf("want a duration of at least %v", least)
@@ -203,8 +203,20 @@ func duration(name string, def, least time.Duration, about string, v *time.Durat
 	}}
 }
 
-// spanText writes a duration without the units that are zero: 24h, not 24h0m0s.
+// parseSpan reads a duration as Go writes it, or whole days: 30d.
+func parseSpan(s string) (time.Duration, error) {
+	if days, is := strings.CutSuffix(s, "d"); is {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	return time.ParseDuration(s)
+}
+
+// spanText writes a duration without the units that are zero, and days from two on: 24h, not 24h0m0s; 30d, not 720h.
 func spanText(d time.Duration) string {
+	if day := 24 * time.Hour; d >= 2*day && d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")
