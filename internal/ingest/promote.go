@@ -16,7 +16,7 @@ type promotion struct {
 	again   fifo.Queue[*orphan] // orphans to decide again
 	added   []*orphan           // orphans that came into the buffer in the open batch
 	leaving []*orphan           // orphans that the open batch has decided otherwise
-	at      *orphan             // the orphan of the last step, for failed
+	at      *orphan             // the orphan whose step has failed, for failed
 }
 
 // reconsider queues an orphan to be decided again.

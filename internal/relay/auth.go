@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	authWindow = 10 * time.Minute // between our clock and the created_at of an authentication
-	maxKeys    = 64               // that may authenticate on one connection
+	authWindow = 10 * time.Minute // the longest time between our clock and the created_at of an authentication
+	maxKeys    = 64               // keys that may authenticate on one connection
 )
 
-// identity is who a client has proved to be (NIP-42): every key that has signed the challenge of its connection. The session's reader
+// identity knows who a client has proved to be (NIP-42): every key that has signed the challenge of the connection. The session's reader
 // owns it.
 type identity struct {
 	challenge string
 	keys      []nostr.PubKey
 }
 
-// refuse says why the event authenticates nobody, as the text of its OK; "" when only its signature is to be checked.
+// refuse says why the event authenticates nobody, as the text of its OK; "" when only its signature has still to be checked.
 func (d *identity) refuse(e *nostr.Event, service grasp.Service, now time.Time) string {
 	relay, _ := e.Tags.First("relay")
 	challenge, _ := e.Tags.First("challenge")
@@ -44,7 +44,7 @@ func (d *identity) refuse(e *nostr.Event, service grasp.Service, now time.Time) 
 	return ""
 }
 
-// leadsTo reports whether a URL names the service. Its scheme, a trailing slash and how its host is spelled do not matter.
+// leadsTo reports whether a URL names the service. The scheme, a trailing slash and the spelling of the host do not matter.
 func leadsTo(service grasp.Service, raw string) bool {
 	u, err := grasp.NormalizeRelay(raw)
 	return err == nil && service.Is(u)
@@ -56,10 +56,10 @@ func (d *identity) add(pk nostr.PubKey) {
 	}
 }
 
-// bearer says who brings an event that this client publishes (NIP-70). The door calls it in the reader's goroutine.
+// bearer says who brings an event that this client publishes (NIP-70). The door calls bearer in the reader's goroutine.
 func (d *identity) bearer(e *nostr.Event) policy.Bearer { return policy.BearerOf(e, d.keys) }
 
-// authenticate answers AUTH. The event is looked at and forgotten, whatever it says.
+// authenticate answers AUTH. It never keeps or forwards the event.
 func (s *session) authenticate(work context.Context, e *nostr.Event) error {
 	reason := s.relay.limits.refuseEvent(e)
 	if reason == "" {
@@ -77,7 +77,7 @@ func (s *session) authenticate(work context.Context, e *nostr.Event) error {
 	return s.out.answerNow(work, e.ID, reason)
 }
 
-// forged says what is wrong with the id or the signature.
+// forged says what is wrong with the id or the signature; "" where nothing is.
 func forged(e *nostr.Event) string {
 	if err := nostr.Check(e, nostr.Schnorr{}); err != nil {
 		return "invalid: " + errors.Unwrap(err).Error() // without the id, which the OK has

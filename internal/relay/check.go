@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// refuseEvent says why an event is too large for this relay, as the text of its OK; "" when it is not.
+// refuseEvent says why an event is too large for this relay, as the text of its OK; "" when it is not too large.
 func (l Limits) refuseEvent(e *nostr.Event) string {
 	most, tags := l.EventBytes, len(e.Tags)
 	if e.Kind == nip34.KindState {
@@ -24,7 +24,7 @@ func (l Limits) refuseEvent(e *nostr.Event) string {
 	return ""
 }
 
-// refuseSub says why a subscription id is refused; "" when it is not.
+// refuseSub says why the relay refuses a subscription id; "" when it does not.
 func (l Limits) refuseSub(sub string) string {
 	if utf8.RuneCountInString(sub) > l.SubIDLength {
 		return fmt.Sprintf("invalid: subscription id longer than %d characters", l.SubIDLength)
@@ -32,7 +32,7 @@ func (l Limits) refuseSub(sub string) string {
 	return ""
 }
 
-// refuseFilters says why the filters of a REQ are refused, as the text of its CLOSED; "" when they are not.
+// refuseFilters says why the relay refuses the filters of a REQ, as the text of its CLOSED; "" when it does not.
 func (l Limits) refuseFilters(filters []nostr.Filter) string {
 	if len(filters) > l.Filters {
 		return fmt.Sprintf("invalid: too many filters in one REQ: %d, at most %d", len(filters), l.Filters)
@@ -66,7 +66,7 @@ func (l Limits) tooMany(what string, n int) string {
 	return fmt.Sprintf("invalid: too many %s in a filter: %d, at most %d; split it", what, n, l.Values)
 }
 
-// onlyREQ says that a search is answered in a REQ alone; "" for filters without one.
+// onlyREQ refuses filters with a search, which only a REQ may have; "" for filters without one.
 func onlyREQ(filters ...nostr.Filter) string {
 	for i := range filters {
 		if filters[i].Search != "" {
@@ -76,7 +76,7 @@ func onlyREQ(filters ...nostr.Filter) string {
 	return ""
 }
 
-// clamp gives a filter the limit, and a search the kinds, that it is answered with.
+// clamp returns a filter with the limit by which the relay answers it and, for a search, with the kinds that are searched.
 func (l Limits) clamp(f nostr.Filter) nostr.Filter {
 	limit := l.DefaultLimit
 	if f.Limit != nil {

@@ -12,42 +12,42 @@ import (
 )
 
 const (
-	// corkBytes is how much waits to be sent together at most, beside the frame that exceeds it. A client that takes so much within
-	// writeTimeout is quick enough.
+	// corkBytes is how many bytes may wait to be sent together, beside the frame that exceeds them. A client that takes so many bytes
+	// within writeTimeout is quick enough.
 	corkBytes    = 16 << 10
 	writeTimeout = 20 * time.Second       // for one write
 	stallTime    = 200 * time.Millisecond // a write that takes longer has stalled
 	pieceBytes   = 192 << 10              // for one write, more than the frame of any event but a large state
 
 	finText  = 0x81 // the first byte of a text message in one frame
-	finClose = 0x88 // of a close frame
+	finClose = 0x88 // the first byte of a close frame
 )
 
-// cork is the connection under a client's WebSocket. Frames wait from a text on until release and go out together, so that an answer of many
-// frames costs a few system calls. Where a client does not take in time what is sent, the write fails and the session ends.
+// cork is the connection under a client's WebSocket. From a text on, frames wait until release and go out together, so that an answer of
+// many frames costs a few system calls. Where a client does not take frames in time, the write fails and the session ends.
 //
 // The library writes control frames from other goroutines, each by one Write. They go out with the other frames. Write does not wait while
-// something is being sent, as the library would give up the connection.
+// something is being sent, as the library would then give up the connection.
 type cork struct {
 	net.Conn
-	count   func(int)    // of bytes that were read; may be nil
-	pace    func()       // waits before something is read; nil until the session has begun
+	count   func(int)    // counts bytes that were read; may be nil
+	pace    func()       // waits before a read; nil until the session has begun
 	spare   *recycled    // where buf comes from
-	sending atomic.Int64 // when the write under way was begun, in nanoseconds since 1970; 0 for none
-	moved   atomic.Int64 // when a write that had stalled got through last, in nanoseconds since 1970: the client does take what is sent
+	sending atomic.Int64 // when the write under way began, in nanoseconds since 1970; 0 for none
+	moved   atomic.Int64 // when a stalled write last got through, in nanoseconds since 1970: so the client does take frames
 
 	writing sync.Mutex // held while something is sent, so that no frame overtakes another
 
 	mu      sync.Mutex // guards what follows; never held across a wait
 	held    bool
-	closing bool      // a close frame was written, after which nothing follows
-	retired bool      // nothing is kept any more
-	busy    bool      // a goroutine is sending, and will send what comes meanwhile
+	closing bool      // a close frame was written; nothing follows it
+	retired bool      // the cork drops everything from now on
+	busy    bool      // a goroutine is sending, and will also send the bytes that come meanwhile
 	since   time.Time // when the first byte of buf came
-	buf     *[]byte   // what waits; nil for nothing
+	buf     *[]byte   // the bytes that wait; nil for none
 }
 
-// Read reads what the client sends, at the pace of its address.
+// Read reads from the client, at the pace of the client's address.
 func (c *cork) Read(p []byte) (int, error) {
 	if c.pace != nil {
 		c.pace()
@@ -59,8 +59,8 @@ func (c *cork) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// text writes a text message, given in parts, as one frame (RFC 6455, 5.2). The frame waits for release, unless corkBytes wait then. It is
-// what the library would write, without the library's locks and buffers. text fails once the library has written a close frame.
+// text writes a text message, given in parts, as one frame (RFC 6455, 5.2). The frame waits for release, unless corkBytes wait already. The
+// library would write the same frame, but with its locks and buffers. text fails once the library has written a close frame.
 func (c *cork) text(parts ...[]byte) error {
 	n, err := c.hold(parts...)
 	if err != nil || n < corkBytes {
@@ -99,7 +99,7 @@ func appendTextHeader(dst []byte, n int) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, finText, 127), uint64(n))
 }
 
-// release sends what waits, and no frame waits until the next text.
+// release sends the waiting frames. From then on frames go out at once, until the next text.
 func (c *cork) release() error {
 	c.mu.Lock()
 	c.held = false
@@ -107,7 +107,7 @@ func (c *cork) release() error {
 	return c.drain()
 }
 
-// waiting is how many bytes wait, and for how long.
+// waiting returns how many bytes wait, and for how long.
 func (c *cork) waiting() (int, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,9 +117,9 @@ func (c *cork) waiting() (int, time.Duration) {
 	return len(*c.buf), time.Since(c.since)
 }
 
-// Write sends p, or keeps it for later.
+// Write sends p, or keeps it to send it later.
 func (c *cork) Write(p []byte) (int, error) {
-	if n, _ := c.waiting(); n > 2*corkBytes { // a flood of pongs must not wait for release
+	if n, _ := c.waiting(); n > 2*corkBytes { // a flood of pongs must not pile up until release
 		if err := c.drain(); err != nil {
 			return 0, err
 		}
@@ -130,8 +130,8 @@ func (c *cork) Write(p []byte) (int, error) {
 	return len(p), c.drain()
 }
 
-// keep adds p to buf, and reports whether the caller is done: buf waits for release, or a goroutine that is sending will send it, or
-// nothing is sent any more.
+// keep adds p to buf, and reports whether the caller is done: buf waits for release, or another goroutine is sending and will send it, or
+// the cork sends nothing any more.
 func (c *cork) keep(p []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,14 +144,14 @@ func (c *cork) keep(p []byte) bool {
 	return c.held || c.busy
 }
 
-// begin takes a buffer if nothing waits yet. The caller holds mu, and adds to buf.
+// begin takes a buffer if nothing waits yet. The caller holds mu, and then adds to buf.
 func (c *cork) begin() {
 	if c.buf == nil {
 		c.buf, c.since = c.spare.take(), time.Now()
 	}
 }
 
-// drain sends what waits, and what comes meanwhile.
+// drain sends the waiting bytes, and those that come meanwhile.
 func (c *cork) drain() error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -165,7 +165,7 @@ func (c *cork) drain() error {
 	return nil
 }
 
-// retire gives back what waits. Whatever is written afterwards is lost.
+// retire gives the buffer back, with bytes that wait. The cork drops all later writes.
 func (c *cork) retire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,7 +176,7 @@ func (c *cork) retire() {
 	}
 }
 
-// take gives what waits to the goroutine that is sending; nil ends its sending.
+// take hands the waiting bytes to the goroutine that is sending; nil if there are none, and then that goroutine stops.
 func (c *cork) take() *[]byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,14 +212,14 @@ func (c *cork) pass(p []byte) (int, error) {
 	return n, err
 }
 
-// stalled reports whether something is being sent and does not get through. A pong would wait behind it, and the library gives
-// up the connection where that takes 5 s; the client sees no pong meanwhile either way.
+// stalled reports whether a write under way does not get through. A pong would wait behind that write, and the library gives up
+// the connection if the pong waits 5 s; either way the client sees no pong meanwhile.
 func (c *cork) stalled() bool {
 	since := c.sending.Load()
 	return since != 0 && time.Since(time.Unix(0, since)) > stallTime
 }
 
-// corked is a response whose connection, once taken over, is the cork.
+// corked is a response whose Hijack returns the cork as the connection.
 type corked struct {
 	http.ResponseWriter
 	cork *cork

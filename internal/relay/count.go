@@ -8,11 +8,11 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// counters is how many COUNTs of all clients are worked on at the same time; others wait.
+// counters is how many COUNTs of all clients the relay works on at the same time; others wait.
 const counters = 2
 
-// count answers COUNT (NIP-45): exactly, or not at all where that takes too much work. Filters are bounded as in a REQ;
-// nothing stays open under the id.
+// count answers COUNT (NIP-45): exactly, or not at all where that takes too much work. Filters have the same bounds as in
+// a REQ. Nothing stays open under the id.
 func (s *session) count(work context.Context, m nostr.Count) error {
 	limits := s.relay.limits
 	reason := limits.refuseSub(m.Sub)
@@ -37,7 +37,7 @@ func (s *session) count(work context.Context, m nostr.Count) error {
 	return s.out.reply(work, nostr.AppendCountResult(nil, m.Sub, int64(n)))
 }
 
-// countStored counts the stored events that match, once it is the address's turn and a token of counting is free.
+// countStored counts the stored events that match. It first waits for the turn of the address, and for a token of counting.
 func (s *session) countStored(work context.Context, filters []nostr.Filter) (int, error) {
 	memory, err := s.holdFilters(costOf(filters))
 	if err != nil {

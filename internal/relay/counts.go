@@ -5,23 +5,23 @@ import (
 	"sync/atomic"
 )
 
-// Traffic counts what has passed since the relay was made.
+// Traffic counts connections, frames and events since New made the relay.
 type Traffic struct {
 	Taken       uint64 // connections that became sessions
 	TurnedAway  uint64 // connections refused for a rate, a bound or a shutdown
 	TooSlow     uint64 // sessions ended because live events piled up
-	TooMuch     uint64 // sessions ended for pings, or for large or unfinished messages
-	Revoked     uint64 // subscriptions and reconciliations ended as others needed their memory
+	TooMuch     uint64 // sessions ended because of pings, or large or unfinished messages
+	Revoked     uint64 // subscriptions and reconciliations ended because others needed their memory
 	TooQuiet    uint64 // sessions ended because nothing was open and nothing came
 	Frames      uint64 // frames received
-	BytesIn     uint64 // in these frames; of one that is too large, only what was looked at
+	BytesIn     uint64 // bytes of these frames; of a frame that is too large, only the part that was looked at
 	BytesOut    uint64 // in all frames sent
 	Events      uint64 // EVENT messages sent
 	RateLimited uint64 // events refused because their address sends too many
 	Refused     uint64 // events refused because they are beyond a limit
 }
 
-// counts are what Traffic reads. Any goroutine may count.
+// counts has the counters that Traffic reads. Any goroutine may count.
 type counts struct {
 	taken, turnedAway, tooSlow, tooQuiet atomic.Uint64
 	tooMuch, revoked                     atomic.Uint64
@@ -43,7 +43,7 @@ func (c *counts) ended(why error) {
 	}
 }
 
-// Traffic reads the counters, each by itself.
+// Traffic reads the counters, one after the other.
 func (r *Relay) Traffic() Traffic {
 	c := &r.counts
 	return Traffic{

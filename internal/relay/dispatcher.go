@@ -10,16 +10,16 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// readAhead is how many entries of the feed are read at once.
+// readAhead is how many entries of the feed the dispatcher reads at once.
 const readAhead = 256
 
-// dispatcher reads the feed for all sessions and hands each added event to the sessions with a subscription that matches. It never waits
+// dispatcher reads the feed for all sessions, and hands each added event to the sessions with a subscription that matches. It never waits
 // for a session.
 type dispatcher struct {
 	store  *store.Store
 	faults *contain.Faults
 
-	mu    sync.Mutex // held while one event is matched
+	mu    sync.Mutex // held while the dispatcher matches one event
 	index *index     // guarded by mu
 
 	// Owned by run.
@@ -34,12 +34,12 @@ type liveEvent struct {
 	json []byte
 }
 
-// newDispatcher makes a dispatcher for the entries after the present head.
+// newDispatcher makes a dispatcher for the entries after the present head of the feed.
 func newDispatcher(st *store.Store, faults *contain.Faults) *dispatcher {
 	return &dispatcher{store: st, faults: faults, index: newIndex(), after: st.Head()}
 }
 
-// add begins to match the subscription. A View taken afterwards shows every event that was handed out before.
+// add begins to match the subscription. A View taken afterwards shows every event that the dispatcher handed out before.
 func (d *dispatcher) add(sub *subscription) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,8 +105,8 @@ func (d *dispatcher) deliver(seq store.Seq, e *nostr.Event) {
 	d.touched = d.touched[:0]
 }
 
-// contained does work for one session after the other. A fault ends the session in hand, and work runs again with what is left. A fault
-// while no session is in hand ends the process.
+// contained does work for one session after the other. A fault ends the session in hand, and work runs again for the others. A fault while
+// no session is in hand ends the process.
 func (d *dispatcher) contained(work func()) {
 	for !d.faults.Do("a client", work) {
 		if d.at == nil {
@@ -128,7 +128,7 @@ func (s *session) rest() {
 	s.hits = s.hits[:0]
 }
 
-// match gathers the sessions that the event concerns in touched, and their subscriptions in hits.
+// match gathers the sessions that an event concerns in touched, and their subscriptions in hits.
 func (d *dispatcher) match(seq store.Seq, x *subject) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

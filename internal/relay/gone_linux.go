@@ -7,12 +7,12 @@ import (
 
 // States of a TCP connection, as Linux numbers them.
 const (
-	tcpClose     = 7 // it was reset, or both sides have ended it
-	tcpCloseWait = 8 // the other side has ended it and sends nothing more
+	tcpClose     = 7 // the connection was reset, or both sides have ended it
+	tcpCloseWait = 8 // the other side has ended the connection, and sends nothing more
 )
 
-// hungUp reports whether the client has left, though bytes that it sent before may still be there to be read. Whoever would wait for the
-// client's turn asks first, as a client that has left needs no answer.
+// hungUp reports whether the client has left; bytes that it sent before may still be there to be read. The reader asks before it waits for
+// the client, as a client that has left needs no answer.
 func (c *cork) hungUp() bool {
 	under, ok := c.Conn.(syscall.Conn)
 	if !ok {

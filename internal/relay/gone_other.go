@@ -2,5 +2,5 @@
 
 package relay
 
-// hungUp cannot tell here; what a client that has left has sent before is read to its end.
+// hungUp cannot tell on this system whether the client has left. The session then reads all that the client sent before.
 func (c *cork) hungUp() bool { return false }

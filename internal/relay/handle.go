@@ -10,7 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// handle does what a frame asks. What is wrong with a frame is answered, and is no error; an error ends the session.
+// handle does what a frame asks. It answers a bad frame, and returns no error; an error ends the session.
 func (s *session) handle(work context.Context, in *incoming, frame []byte) error {
 	event := mayBeEvent(frame)
 	if !event {
@@ -57,8 +57,8 @@ func (s *session) handle(work context.Context, in *incoming, frame []byte) error
 	return nil
 }
 
-// understand parses a frame, and opens the subscription of a REQ or says why not. A large frame waits for the address's turn and for a
-// token of parsing. The values of filters are charged as work. The frame is given back.
+// understand parses a frame, and opens the subscription of a REQ or says why not. A large frame waits for the turn of the address and for a
+// token of parsing. understand charges the values of filters as work, and gives the frame's memory back.
 func (s *session) understand(work context.Context, in *incoming, frame []byte) (msg any, refusal string, err error) {
 	defer in.end()
 	if len(frame) >= largeMessage {
@@ -87,7 +87,7 @@ func (s *session) understand(work context.Context, in *incoming, frame []byte) (
 	return msg, refusal, err
 }
 
-// malformed answers a frame that is no message, by its verb. It ends the subscription or reconciliation that a CLOSED or NEG-ERR names.
+// malformed answers a frame that is no message, by its verb. Where it answers with CLOSED or NEG-ERR, it ends what that names.
 func (s *session) malformed(work context.Context, bad *nostr.MessageError) error {
 	switch {
 	case bad.HasID && (bad.Verb == "EVENT" || bad.Verb == "AUTH"):
@@ -100,8 +100,8 @@ func (s *session) malformed(work context.Context, bad *nostr.MessageError) error
 	return s.out.reply(work, bad.AppendReply(nil))
 }
 
-// publish hands an event to the door. It returns when the door has taken the event, so a client that does not read its OKs, or sends faster
-// than events are decided, is read no further.
+// publish hands an event to the door, and waits until the door has taken it. So the relay reads no further from a client that does not read
+// its OKs, or that sends faster than the door decides.
 func (s *session) publish(work context.Context, e *nostr.Event) error {
 	reason := cmp.Or(s.outside(), s.relay.limits.refuseEvent(e))
 	switch {

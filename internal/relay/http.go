@@ -21,11 +21,11 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// robots lets crawlers read everything but the operator's page, which has nothing for them.
+// robots lets crawlers read everything but the operator's page.
 const robots = "User-agent: *\nDisallow: /operator/\n"
 
-// serveHTTP serves WebSocket, the information document (NIP-11) and a page for people on "/", its feed, names and what crawlers may read,
-// and nothing anywhere else.
+// serveHTTP serves WebSocket, the information document (NIP-11) and a page for people on "/", and beside them the feed, names (NIP-05) and
+// robots.txt. It serves nothing else.
 func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.Client) {
 	switch {
 	case req.URL.Path == "/feed.atom" && (req.Method == http.MethodGet || req.Method == http.MethodHead):
@@ -48,8 +48,8 @@ func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.C
 	}
 }
 
-// tellsNothing reports whether the answer tells nothing of what is stored: the WebSocket, whose sessions demand authentication themselves,
-// and what the relay says of itself.
+// tellsNothing reports whether the answer tells nothing of the stored events. So do the WebSocket, whose sessions demand authentication
+// themselves, and what the relay says of itself.
 func tellsNothing(req *http.Request) bool {
 	gets := req.Method == http.MethodGet || req.Method == http.MethodHead
 	switch req.URL.Path {
@@ -105,7 +105,7 @@ func (r *Relay) pageNow(req *http.Request, from front.Client) (string, []byte, e
 	return web.HTML, html, err
 }
 
-// feedNow renders the Atom feed of the repositories that were announced last.
+// feedNow renders the Atom feed of the newest announcements of repositories.
 func (r *Relay) feedNow(*http.Request, front.Client) (string, []byte, error) {
 	list, _, err := r.listNow()
 	if err != nil {
@@ -126,7 +126,7 @@ func (r *Relay) feedNow(*http.Request, front.Client) (string, []byte, error) {
 	return web.Atom, b, err
 }
 
-// hasToken reports whether a header that is a list holds the value, whatever its case and parameters.
+// hasToken reports whether a header that is a list has the value, in any case and with any parameters.
 func hasToken(h http.Header, key, value string) bool {
 	for _, line := range h.Values(key) {
 		for part := range strings.SplitSeq(line, ",") {
@@ -139,7 +139,7 @@ func hasToken(h http.Header, key, value string) bool {
 	return false
 }
 
-// write answers with a document that depends on the Accept header. For HEAD the server leaves the body out.
+// write answers with a body that depends on the Accept header of the request. For HEAD the server leaves the body out.
 func write(w http.ResponseWriter, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -193,8 +193,8 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request, from front
 	r.logger.Debug("client gone", "client", label(from.Addr), "cause", err)
 }
 
-// sourceConfig is the client's source at the door. All clients of one IPv4 address, or one IPv6 /48, are one party there, and the address
-// is charged for the work of deciding their events. Every client without rates is a party of its own.
+// sourceConfig configures the client's source at the door. All clients of one IPv4 address, or one IPv6 /48, are one party there, and the
+// address pays for the work of deciding their events. Every client without rates is a party of its own.
 func (r *Relay) sourceConfig(from front.Client, who *identity) ingest.SourceConfig {
 	c := ingest.SourceConfig{Label: label(from.Addr), Direct: true, HoldPlaces: true, Bearer: who.bearer}
 	if from.Visitor != nil {
@@ -208,7 +208,7 @@ func refuseUpgrade(w http.ResponseWriter, status int, text string) {
 	http.Error(w, text, status)
 }
 
-// label names a client's address for the door and the log.
+// label returns the name of a client's address for the door and the log.
 func label(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return "client"

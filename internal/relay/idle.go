@@ -7,7 +7,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// quiet tells since when a client has asked for nothing and has nothing open. The session's writer owns it.
+// quiet knows since when a client has asked for nothing and has nothing open. The session's writer owns it.
 type quiet struct {
 	seen  int64 // frames read so far
 	since time.Time
@@ -30,7 +30,7 @@ func (s *session) busy() bool {
 	return s.subs.count() > 0 || s.out.owesOK()
 }
 
-// tooQuiet is the goodbye to an idle client.
+// tooQuiet returns the goodbye to an idle client.
 func (l Limits) tooQuiet() *goodbye {
 	return &goodbye{code: websocket.StatusNormalClosure, text: fmt.Sprintf("idle: no message and nothing open for %v; connect again", l.Idle), quiet: true}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // index finds the live filters that an event can match. Each filter stands under every value of one of its lists: the ids, else
-// its shortest list of tag values, else the authors, else the kinds; a filter without lists stands in rest. It is not
-// for concurrent use.
+// its shortest list of tag values, else the authors, else the kinds. A filter without lists stands in rest. One goroutine at a
+// time may use an index.
 type index struct {
 	ids     table[nostr.ID]
 	tags    table[tagValue]
@@ -53,7 +53,7 @@ func (x *index) remove(f *liveFilter) {
 	f.entries = nil
 }
 
-// candidates calls visit with every filter that can match, some more than once.
+// candidates calls visit with every filter that can match, with some more than once.
 func (x *index) candidates(s *subject, visit func(*liveFilter)) {
 	x.ids[s.event.ID].each(visit)
 	for name, values := range s.tags {
@@ -66,7 +66,7 @@ func (x *index) candidates(s *subject, visit func(*liveFilter)) {
 	x.rest.each(visit)
 }
 
-// narrowest gives the values of the shortest list.
+// narrowest returns the values of the shortest list.
 func narrowest(tags []nostr.TagFilter) []tagValue {
 	best := slices.MinFunc(tags, func(a, b nostr.TagFilter) int { return len(a.Values) - len(b.Values) })
 	keys := make([]tagValue, len(best.Values))
@@ -76,7 +76,7 @@ func narrowest(tags []nostr.TagFilter) []tagValue {
 	return keys
 }
 
-// table has a bucket for every value that some filter stands under.
+// table has a bucket for every value under which a filter stands.
 type table[K comparable] map[K]*bucket
 
 func (t table[K]) add(keys []K, f *liveFilter) {
@@ -100,7 +100,7 @@ func (t table[K]) remove(keys []K, f *liveFilter) {
 	}
 }
 
-// bucket is a set of filters from which one is taken in constant time. A nil bucket is empty.
+// bucket is a set of filters. Taking one out takes constant time. A nil bucket is empty.
 type bucket struct{ entries []*entry }
 
 // entry is a filter's place in one bucket.

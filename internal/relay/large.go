@@ -8,11 +8,11 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Bounds of events above largeEvent bytes, which are states of many branches and tags. A client is sent one of them at a time.
+// Bounds in bytes of events above largeEvent bytes, which are states with many branches and tags. A session sends one of them at a time.
 const (
 	largeEvent        = 256 << 10
-	allLargeBytes     = 64 << 20 // of large events that are being sent
-	addressLargeBytes = 16 << 20
+	allLargeBytes     = 64 << 20 // of large events that are being sent to all clients
+	addressLargeBytes = 16 << 20 // of those to the clients of one address
 )
 
 var (
@@ -22,7 +22,7 @@ var (
 	largeNeeded = &goodbye{code: websocket.StatusTryAgainLater, text: "rate-limited: too many large events at once are for your address; connect again"}
 )
 
-// sendLarge sends a large event, of which there are two copies in memory meanwhile.
+// sendLarge sends a large event. Meanwhile there are two copies of the event in memory.
 func (s *session) sendLarge(sub *subscription, json []byte) error {
 	room, _, instead := s.relay.pools.large.Try(s.visitor, 2*len(json))
 	if room == nil && instead != nil {
@@ -39,7 +39,7 @@ func (s *session) sendLarge(sub *subscription, json []byte) error {
 	return s.send(s.buf[:last], json, s.buf[last:])
 }
 
-// orGoodbye turns errLarge into a goodbye, as the client would miss a live event.
+// orGoodbye turns errLarge into a goodbye, as the client would otherwise miss a live event.
 func orGoodbye(err error) error {
 	if errors.Is(err, errLarge) {
 		return largeNeeded

@@ -9,34 +9,35 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Limits are what one client may ask of the relay. A zero field takes the default that stands beside it. The information document tells
-// those for which NIP-11 has a field.
+// Limits bound what one client may ask of the relay. A field that is zero has the default beside it. The information document tells the
+// limits for which NIP-11 has a field.
 type Limits struct {
 	MessageBytes  int           // 256 KiB: one frame of a client
-	EventBytes    int           // 128 KiB: one event, encoded as it is stored
+	EventBytes    int           // 128 KiB: one event, encoded as the store has it
 	Tags          int           // 2,000: tags of one event
 	SubIDLength   int           // 64: characters of a subscription id; more than 64 has no effect (NIP-01)
 	Subscriptions int           // 64: open at once on one connection
 	Filters       int           // 20: in one REQ
 	Values        int           // 500: in one list of a filter
-	Limit         int           // 500: a larger limit of a filter is taken as this
-	DefaultLimit  int           // 500: where a filter has none
-	ScanWork      int           // 10,000,000: steps of work of the stored part of one REQ, or of the set of one NEG-OPEN
-	CountWork     int           // 500,000: steps of work of one COUNT, about half a second; a step is an index row that is read
-	Idle          time.Duration // 30 min: without a message and with nothing open, until the connection is closed
+	Limit         int           // 500: the largest limit of a filter; a larger one counts as this
+	DefaultLimit  int           // 500: the limit of a filter without one
+	ScanWork      int           // 10,000,000: steps of work for the stored part of one REQ, or for the set of one NEG-OPEN
+	CountWork     int           // 500,000: steps of work for one COUNT, about half a second; a step is one index row read
+	Idle          time.Duration // 30 min: how long a client may send no message and have nothing open until the relay closes the connection
 	Reconcile     ReconcileLimits
 }
 
-// How many times as large as others a repository state (kind 30618) may be, and the message that brings it. NIP-11 has no field for this.
+// How many times as large as other events a repository state (kind 30618) may be, and as other messages its message. NIP-11 has no field
+// for this.
 const (
 	stateEvent   = policy.MaxStateBytes / policy.MaxEventBytes
 	stateMessage = 16
 )
 
-// ReconcileLimits bound the reconciliations that this relay answers (NIP-77). A set costs about 42 bytes for each record.
+// ReconcileLimits bound the reconciliations that this relay answers (NIP-77). A set takes about 42 bytes for each record.
 type ReconcileLimits struct {
 	PerConnection int // 8: open at once on one connection
-	Records       int // 1,000,000: in one set; a filter that matches more is refused
+	Records       int // 1,000,000: in one set; the relay refuses a filter that matches more
 	Total         int // 4,000,000: in all sets of all connections
 }
 
@@ -62,11 +63,11 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// supportedNIPs are the NIPs that this package, the store and the policy keep together.
+// supportedNIPs are the NIPs that this package, the store and the policy together implement.
 var supportedNIPs = []int{1, 9, 11, 13, 34, 40, 42, 45, 50, 56, 62, 70, 77}
 
-// document completes d, in which the operator describes the relay and other packages name the NIPs that they keep, with the limits and
-// the NIPs that are kept here.
+// document adds the limits and supportedNIPs to d, in which the operator describes the relay and other packages name the NIPs that they
+// implement.
 func (l Limits) document(d nip11.Document) nip11.Document {
 	all := append(slices.Clone(supportedNIPs), d.SupportedNIPs...)
 	slices.Sort(all)
@@ -79,7 +80,7 @@ func (l Limits) document(d nip11.Document) nip11.Document {
 		MaxLimit:            l.Limit,
 		MaxSubIDLength:      l.SubIDLength,
 		MaxEventTags:        l.Tags,
-		MaxContentLength:    l.EventBytes, // no event of that size can hold more
+		MaxContentLength:    l.EventBytes, // no event of that size can have a longer content
 		AuthRequired:        d.Limitation.AuthRequired,
 		RestrictedWrites:    true,
 		CreatedAtUpperLimit: int64(policy.MaxAhead.Seconds()),

@@ -5,7 +5,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// liveTurn is how many deliveries are sent before other work has its turn.
+// liveTurn is how many deliveries sendLive sends before other work has its turn.
 const liveTurn = 64
 
 // sendLive sends some of the queue and reports whether there was anything.
@@ -26,8 +26,8 @@ func (s *session) sendLive() (busy bool, err error) {
 	return true, s.flush()
 }
 
-// catchUp reads the next entries of the feed for a session that lags, once its queue is empty, and reports whether it did. No scan is under
-// way then, as the writer does one after the other.
+// catchUp reads the next entries of the feed for a session that lags, once the session's queue is empty, and reports whether it read any. No
+// scan is under way meanwhile, as the writer does one after the other.
 func (s *session) catchUp() (busy bool, err error) {
 	from, subs := s.subs.lagging()
 	if len(subs) == 0 {

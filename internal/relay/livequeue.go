@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	maxLiveEvents = 1024    // deliveries that wait for one session, beyond which it reads the store instead
-	maxLiveBytes  = 1 << 20 // and their bytes
+	maxLiveEvents = 1024    // deliveries that may wait for one session; beyond, the session reads the store instead
+	maxLiveBytes  = 1 << 20 // bytes of these deliveries
 )
 
 // delivery is one event for one subscription.
@@ -16,15 +16,15 @@ type delivery struct {
 	sub   *subscription
 }
 
-// liveQueue is the deliveries that the dispatcher found for a session and the writer has not sent yet. When the queue is full the session
-// lags: the dispatcher notes only the last event that concerns the session, and the writer itself reads the feed, from where the queue
-// ended to that event.
+// liveQueue holds the deliveries that the dispatcher found for a session and the writer has not sent yet. When the queue is full, the
+// session lags: the dispatcher notes only the last event that concerns the session, and the writer itself reads the feed, from the end of
+// the queue to that event.
 type liveQueue struct {
 	ready    fifo.Queue[delivery]
-	deferred []delivery // of the subscription whose stored events are being sent
+	deferred []delivery // for the subscription whose stored events are being sent
 	bytes    int
 	lagged   bool
-	upTo     store.Seq // entries up to this one are queued, sent or were read by the writer; kept while lagging and after
+	upTo     store.Seq // entries up to this one are queued or sent, or the writer has read them; kept while lagging and after
 	missed   store.Seq // the newest entry that was not queued
 }
 
@@ -32,8 +32,8 @@ func (q *liveQueue) full() bool {
 	return q.ready.Len()+len(q.deferred) >= maxLiveEvents || q.bytes >= maxLiveBytes
 }
 
-// deliver queues an event for some subscriptions of the session. Only the dispatcher calls it, and it does not wait. It queues the event for
-// all of them or for none, so that no entry reaches a lagging session both by the queue and by the feed.
+// deliver queues an event for some subscriptions of the session. Only the dispatcher calls deliver, which does not wait. It queues the event
+// for all of these subscriptions or for none, so that no entry reaches a lagging session both by the queue and by the feed.
 func (o *subscriptions) deliver(ev *liveEvent, subs []*subscription) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,7 +61,7 @@ func (o *subscriptions) deliver(ev *liveEvent, subs []*subscription) {
 	o.writer.ring()
 }
 
-// nextLive takes the delivery that has waited longest.
+// nextLive takes the delivery that has waited the longest.
 func (o *subscriptions) nextLive() (delivery, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,7 +73,7 @@ func (o *subscriptions) nextLive() (delivery, bool) {
 	return d, true
 }
 
-// countLive counts bytes that join the queue, or leave it where negative. The caller holds mu.
+// countLive counts bytes that join the queue, or leave it where the number is negative. The caller holds mu.
 func (o *subscriptions) countLive(bytes int) {
 	o.live.bytes += bytes
 	o.allLive.Add(int64(bytes))
@@ -92,7 +92,7 @@ func (o *subscriptions) discardLive() {
 	}
 }
 
-// lagging gives the position from which a lagging session goes on, and its live subscriptions; none when it does not lag.
+// lagging returns the position from which a lagging session goes on, and the session's live subscriptions; none when it does not lag.
 func (o *subscriptions) lagging() (store.Seq, []*subscription) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,7 +111,8 @@ func (o *subscriptions) lagging() (store.Seq, []*subscription) {
 	return o.live.upTo, subs
 }
 
-// caughtUp notes how far the writer has read; with atEnd to the end of the feed. It fails with tooSlow where that is before oldest.
+// caughtUp notes up to which entry the writer has read; atEnd says that it has read to the end of the feed. It fails with tooSlow where the
+// session still lags and that entry is before oldest.
 func (o *subscriptions) caughtUp(upTo store.Seq, atEnd bool, oldest store.Seq) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -130,7 +131,7 @@ func (o *subscriptions) caughtUp(upTo store.Seq, atEnd bool, oldest store.Seq) e
 	return nil
 }
 
-// liveWaits reports whether there is something to deliver.
+// liveWaits reports whether a delivery waits.
 func (o *subscriptions) liveWaits() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,13 +7,13 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// tagValue is a one-letter tag of an event, or what a filter wants of one.
+// tagValue is the name and the value of a one-letter tag: one that an event has, or one that a filter asks for.
 type tagValue struct {
 	name  byte
 	value string
 }
 
-// subject is an event that is matched against many filters: its tags are gathered once.
+// subject is an event to match against many filters. It has the event's tags gathered once.
 type subject struct {
 	event *nostr.Event
 	tags  map[byte][]string // values of the one-letter tags, sorted, each once
@@ -33,12 +33,12 @@ func newSubject(e *nostr.Event) *subject {
 	return x
 }
 
-// liveFilter is a filter in canonical form, whose sorted lists are searched: events of 2,000 tags meet filters of 500 values. It matches
-// the events that nostr.Filter.Matches does; with a search only those that the search finds.
+// liveFilter is a filter in canonical form, so that its sorted lists can be searched: events of 2,000 tags meet filters of 500 values. It
+// matches the events that nostr.Filter.Matches matches; with a search only those that the search finds.
 type liveFilter struct {
 	nostr.Filter
 	sub     *subscription
-	entries []*entry // where it stands in the index, which owns them
+	entries []*entry // the filter's places in the index, which owns them
 }
 
 func (f *liveFilter) matches(x *subject) bool {
@@ -64,7 +64,7 @@ func among[T any](sorted []T, v T, compare func(a, b T) int) bool {
 	return found
 }
 
-// intersect reports whether two sorted lists have a value in common. It searches the longer one for each of the shorter.
+// intersect reports whether two sorted lists have a value in common. It searches the longer list for each value of the shorter.
 func intersect(a, b []string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Members says who is a member of a private relay (GRASP-08).
+// Members knows who is a member of a private relay (GRASP-08).
 type Members interface {
 	Has(nostr.PubKey) bool
 }
@@ -21,7 +21,7 @@ const (
 
 var expelled = &goodbye{code: websocket.StatusPolicyViolation, text: "this relay is private, and a key of yours is no member's any more"}
 
-// Expel ends the sessions of everybody with a key that is no member's any more.
+// Expel ends the sessions on which a key has authenticated that is no member's any more.
 func (r *Relay) Expel() {
 	if r.members == nil {
 		return
@@ -35,7 +35,7 @@ func (r *Relay) Expel() {
 	}
 }
 
-// expelStranger ends the session if a key of it is no member's any more, and reports whether it did.
+// expelStranger ends the session if one of its keys is no member's any more, and reports whether it did.
 func (s *session) expelStranger() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *session) expelStranger() bool {
 	return stranger
 }
 
-// admit notes that a member has authenticated, or says that the key is no member's.
+// admit notes that a member has authenticated, or returns a reason that says that the key is no member's.
 func (s *session) admit(pk nostr.PubKey) (reason string) {
 	switch {
 	case s.relay.members == nil:
@@ -59,11 +59,11 @@ func (s *session) admit(pk nostr.PubKey) (reason string) {
 		s.shown = append(s.shown, pk)
 	}
 	s.mu.Unlock()
-	s.expelStranger() // Expel may have come between
+	s.expelStranger() // Expel may have run in between
 	return ""
 }
 
-// outside says why the client may neither read nor write anything yet; "" if they may. The session's reader calls it.
+// outside says why the client may neither read nor write anything yet; "" if they may. The session's reader calls outside.
 func (s *session) outside() (reason string) {
 	if s.relay.members == nil || len(s.who.keys) > 0 {
 		return ""
@@ -71,8 +71,8 @@ func (s *session) outside() (reason string) {
 	return needsMember
 }
 
-// refuseOutside refuses a message of a client that has to authenticate first, with the reason that outside gave; with "" nothing. A kind of
-// message that is not named here is refused too.
+// refuseOutside refuses a message of a client that has to authenticate first, with the reason from outside; with the reason "" it refuses
+// nothing. It refuses kinds of messages that it does not know too.
 func refuseOutside(msg any, reason string) (reply []byte, refused bool) {
 	if reason == "" {
 		return nil, false

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	allMessageBytes     = 64 << 20 // of messages that are being read, beyond the first freeBytes of each
-	addressMessageBytes = 8 << 20  // of the messages of one address
+	allMessageBytes     = 64 << 20 // bytes of all messages being read, beyond the first freeBytes of each
+	addressMessageBytes = 8 << 20  // bytes of the messages of one address
 
-	freeBytes    = 4 << 10                // of a message that count for neither bound
-	largeMessage = 16 << 10               // from which on a message takes its address's turn to be parsed
-	messageTime  = time.Minute            // for each MessageBytes of a message, once it has begun
-	retryRoom    = 250 * time.Millisecond // between two tries for memory
+	freeBytes    = 4 << 10                // the first bytes of a message, which count for neither bound
+	largeMessage = 16 << 10               // bytes from which on a message waits for the turn of its address to be parsed
+	messageTime  = time.Minute            // how long each MessageBytes of a message may take, once it has begun
+	retryRoom    = 250 * time.Millisecond // the time between two tries for memory
 )
 
 var (
@@ -32,16 +32,16 @@ var (
 	memoryNeeded = &goodbye{code: websocket.StatusTryAgainLater, text: "rate-limited: most of the large messages are of your address, and others need their memory"}
 )
 
-// incoming is the message that a session is reading. Its buffer grows as bytes come, within what all messages may have.
+// incoming is the message that a session is reading. Its buffer grows as bytes come, within the bounds for all messages.
 type incoming struct {
 	session *session
 	late    *time.Timer
-	waits   atomic.Bool  // it waits for memory
-	buf     *[]byte      // of freeBytes, from the relay; nil after the end
-	memory  *front.Grant // of the bytes beyond freeBytes; nil while there are none
+	waits   atomic.Bool  // the message waits for memory
+	buf     *[]byte      // a buffer of freeBytes from the relay; nil after end
+	memory  *front.Grant // the grant for the bytes beyond freeBytes; nil while there are none
 }
 
-// begin prepares to read a message that has begun. The caller calls end.
+// begin prepares to read a message whose first bytes have come. The caller calls end afterwards.
 func (s *session) begin() *incoming {
 	m := &incoming{session: s, buf: s.relay.buffers.take()}
 	m.late = time.AfterFunc(messageTime, m.tooLate)
@@ -56,7 +56,7 @@ func (m *incoming) tooLate() {
 	m.session.end(unfinished)
 }
 
-// end gives back what the message holds. It may be called more than once.
+// end gives back the message's memory. Callers may call it more than once.
 func (m *incoming) end() {
 	m.late.Stop()
 	if m.buf != nil {
@@ -67,8 +67,8 @@ func (m *incoming) end() {
 	m.memory = nil
 }
 
-// read reads a message of at most limit bytes, or stateMessage times as many where it may bring a state. Of a longer message it gives the
-// beginning, and false. The frame is valid until end.
+// read reads a message of at most limit bytes, or stateMessage times as many where the message may bring a state. Of a longer message it
+// returns the beginning, and false. The frame is valid until end.
 func (m *incoming) read(work context.Context, r io.Reader, limit int) (frame []byte, whole bool, err error) {
 	defer m.late.Stop()
 	buf, most := *m.buf, limit
@@ -95,7 +95,7 @@ func (m *incoming) read(work context.Context, r io.Reader, limit int) (frame []b
 	}
 }
 
-// grow gives a buffer four times as large, once there is memory for it.
+// grow returns a buffer four times as large, with at most most bytes, once there is memory for it.
 func (m *incoming) grow(work context.Context, buf []byte, most int) ([]byte, error) {
 	size := 4 * cap(buf)
 	if size > most/2 {
@@ -107,7 +107,7 @@ func (m *incoming) grow(work context.Context, buf []byte, most int) ([]byte, err
 	return append(make([]byte, 0, size), buf...), nil
 }
 
-// reserve waits until so many bytes are granted to the message. The wait ends the session after messageTime.
+// reserve waits until the message has a grant of so many bytes. A wait longer than messageTime ends the session.
 func (m *incoming) reserve(work context.Context, size int) error {
 	s := m.session
 	for {
@@ -148,14 +148,14 @@ func (m *incoming) skip(r io.Reader, limit int) error {
 	}
 }
 
-// mayBeEvent reports whether a frame begins like an EVENT message. Events have a rate of their own.
+// mayBeEvent reports whether a frame begins like an EVENT message. Events have their own rate.
 func mayBeEvent(frame []byte) bool {
 	rest, ok := bytes.CutPrefix(bytes.TrimLeft(frame, " \t\r\n"), []byte("["))
 	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"EVENT"`))
 }
 
-// mayBeState reports whether a message with that beginning may bring a repository state. Most events show their kind before their tags. An
-// event that does not is read on, and the parser sees its kind.
+// mayBeState reports whether a message with that beginning may bring a repository state. Most events have their kind before their tags. For
+// an event that has not shown its kind yet it returns true, and the parser sees the kind later.
 func mayBeState(beginning []byte) bool {
 	kind, shown := nostr.EventKind(beginning)
 	return kind == nip34.KindState || !shown && mayBeEvent(beginning)

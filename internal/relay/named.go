@@ -6,13 +6,14 @@ import (
 	"github.com/graspd/graspd/internal/nip11"
 )
 
-// namesPath is where clients ask who has a name at this host (NIP-05), and rootName the name that stands for the host itself.
+// namesPath is the path at which clients ask who has a name at this host (NIP-05), and rootName the name that stands for the host itself.
 const (
 	namesPath = "/.well-known/nostr.json"
 	rootName  = "_"
 )
 
-// operatorNamed is the answer to who has the host's own name: the operator; nil where the document does not tell their key.
+// operatorNamed returns the answer to the question who has the host's own name: the operator. It is nil where the document does not tell
+// the operator's key.
 func operatorNamed(info nip11.Document) []byte {
 	if info.PubKey == "" {
 		return nil
@@ -30,7 +31,7 @@ func names(by map[string]string) []byte {
 	return b
 }
 
-// named is the answer to who has a name here. Nobody but the operator has one.
+// named returns the answer to the question who has that name here. Nobody but the operator has a name.
 func (p *presented) named(name string) []byte {
 	if name == rootName && p.operator != nil {
 		return p.operator

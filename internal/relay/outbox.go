@@ -9,15 +9,15 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Bounds of what waits for a client that does not read. Beyond them the reader takes no further frame.
+// Bounds of the frames that wait for a client. Beyond these bounds the reader takes no further frame.
 const (
 	maxReplies    = 256
 	maxReplyBytes = 256 << 10
-	maxOKs        = 2048 // more than a source has places, for those that the reader itself refuses
+	maxOKs        = 2048 // more than a source has places, as the reader itself refuses some events
 )
 
-// outbox is what the writer owes the client. OKs leave in the order of their EVENTs, everything else in the order in which the reader made it.
-// The reader waits for room before it adds anything. What others add is bounded by what the reader has asked for.
+// outbox holds what the writer owes the client. OKs leave in the order of their EVENTs, everything else in the order in which the reader made
+// it. The reader waits for room before it adds anything. Others add no more than the reader has asked for.
 type outbox struct {
 	writer bell          // rung when there is something to send
 	room   chan struct{} // capacity 1: the outbox has become shorter
@@ -28,9 +28,9 @@ type outbox struct {
 	oks        fifo.Queue[*pendingOK]
 }
 
-// pendingOK is the OK that an EVENT or AUTH will get. The reader sets size and id before the OK is filled; outbox.mu guards the rest.
+// pendingOK is the OK that an EVENT or AUTH will get. The reader sets size and id before fillOK; outbox.mu guards the rest.
 type pendingOK struct {
-	size   int // of the event whose place at the door is freed when the OK is written; 0 where it has none
+	size   int // the size of the event, whose place at the door is freed when the OK is written; 0 for an event without a place
 	id     nostr.ID
 	filled bool
 	policy.Verdict
@@ -60,7 +60,7 @@ func (o *outbox) waitForRoom(work context.Context) error {
 	}
 }
 
-// reply queues a frame of the reader's.
+// reply queues a frame of the reader. It waits for room.
 func (o *outbox) reply(work context.Context, frame []byte) error {
 	if err := o.waitForRoom(work); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (o *outbox) post(frame []byte) {
 	o.writer.ring()
 }
 
-// expectOK queues an OK that fillOK will fill: for an event of that size at the door or, with 0, for one that does not go there.
+// expectOK queues an OK that fillOK will fill: for an event of that size at the door or, with 0, for one that does not go to the door.
 func (o *outbox) expectOK(work context.Context, id nostr.ID, size int) (*pendingOK, error) {
 	if err := o.waitForRoom(work); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (o *outbox) expectOK(work context.Context, id nostr.ID, size int) (*pending
 	return v, nil
 }
 
-// fillOK gives the OK its verdict, so that it can be sent. It does not wait.
+// fillOK gives the OK its verdict, so that the writer can send it. fillOK does not wait.
 func (o *outbox) fillOK(v *pendingOK, p policy.Verdict) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,7 +98,7 @@ func (o *outbox) fillOK(v *pendingOK, p policy.Verdict) {
 	o.writer.ring()
 }
 
-// answerNow queues an OK whose verdict the reader knows: true, or false with a reason.
+// answerNow queues an OK whose verdict the reader knows: true where reason is "", else false with the reason.
 func (o *outbox) answerNow(work context.Context, id nostr.ID, reason string) error {
 	v, err := o.expectOK(work, id, 0)
 	if err != nil {
@@ -112,7 +112,7 @@ func (o *outbox) answerNow(work context.Context, id nostr.ID, reason string) err
 	return nil
 }
 
-// next takes the next frame of the outbox: an OK, or else a reply. Nil means that there is none.
+// next takes the next OK that has its verdict or, if there is none, the next other frame. Both are nil when there is nothing.
 func (o *outbox) next() (ok *pendingOK, frame []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -131,14 +131,14 @@ func (o *outbox) next() (ok *pendingOK, frame []byte) {
 	return ok, frame
 }
 
-// owesOK reports whether an OK is still to be sent.
+// owesOK reports whether there is an OK still to send.
 func (o *outbox) owesOK() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.oks.Len() > 0
 }
 
-// ready reports whether something can be sent.
+// ready reports whether the writer can send something.
 func (o *outbox) ready() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

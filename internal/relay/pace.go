@@ -11,25 +11,25 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// stepsPerValue is how many steps of work a value of a filter costs, to be read, sorted and put into the index of live filters.
+// stepsPerValue is how many steps of work it costs to read a value of a filter, sort it, and put it into the index of live filters.
 const stepsPerValue = 5
 
-// goneCheck is how long it takes at most until it is noticed that a client who waits has left.
+// goneCheck is the longest time until a session notices that a client who waits has left.
 const goneCheck = time.Second
 
-// maxDelay is how long an event that was found waits at most for others to be found, so that they are sent together.
+// maxDelay is the longest time that a found event waits for others, to be sent together with them.
 const maxDelay = 20 * time.Millisecond
 
 var errCostly = errors.New("too much work")
 
-// payer has the client's address pay for what a session does: the work is charged, and the session waits while the address is in debt.
+// payer makes the client's address pay for what a session does: it charges the work, and the session waits while the address is in debt.
 type payer struct {
 	visitor *front.Visitor
-	cork    *cork // which knows whether the client who waits has left
+	cork    *cork // knows whether the client who waits has left
 }
 
-// pace waits until the client's address may have another request; it refuses nothing. All frames are requests, but for events that go to
-// the door, which have a rate of their own.
+// pace waits until the client's address may make another request; it refuses nothing. All frames are requests, but for events that go to
+// the door, which have their own rate.
 func (p payer) pace(work context.Context) error {
 	return p.await(work, p.visitor.Admit)
 }
@@ -39,13 +39,13 @@ func (p payer) repay(work context.Context) error {
 	return p.await(work, p.visitor.DecisionDebt)
 }
 
-// paceBytes waits until the client's address may send more, be it messages or anything else that its connections carry. A session
-// that ends reads on, for the client's part of the closing.
+// paceBytes waits until the client's address may send more bytes, of messages or anything else on its connections. When the session ends,
+// paceBytes returns at once: the session has to read the client's part of the closing.
 func (p payer) paceBytes(work context.Context) {
 	_ = p.await(work, p.visitor.MayReceive)
 }
 
-// await waits for as long as wait says, until wait says 0. It fails when the client leaves or the session ends.
+// await waits as long as wait says, again and again until wait says 0. It fails when the client leaves or the session ends.
 func (p payer) await(work context.Context, wait func() time.Duration) error {
 	for {
 		d := wait()
@@ -58,7 +58,7 @@ func (p payer) await(work context.Context, wait func() time.Duration) error {
 	}
 }
 
-// patient waits, for goneCheck at most. It fails when the client is gone, even if there are bytes to be read, or the session ends.
+// patient waits for d, but at most goneCheck. It fails when the client is gone, even if there are bytes to be read, or the session ends.
 func (p payer) patient(work context.Context, d time.Duration) error {
 	if p.cork.hungUp() {
 		return errGone
@@ -66,7 +66,7 @@ func (p payer) patient(work context.Context, d time.Duration) error {
 	return sleep.For(work, min(d, goneCheck))
 }
 
-// billed makes a meter that charges the client's address for the work of one request, and fails with errCostly beyond most steps.
+// billed returns a meter that charges the client's address for the work of one request, and fails with errCostly beyond most steps.
 func (p payer) billed(most int) store.Meter {
 	return func(steps int) error {
 		p.visitor.Charge(steps)
@@ -77,8 +77,8 @@ func (p payer) billed(most int) store.Meter {
 	}
 }
 
-// slowed makes a meter like billed that also waits while the address is in debt. It is for work of the writer that holds up nobody else.
-// The meter flushes the writer's frames before it waits, and when they have waited for maxDelay.
+// slowed returns a meter like that of billed, which also waits while the address is in debt. Use it for work of the writer that holds up
+// nobody else. The meter flushes the writer's frames before it waits, and when frames have waited for maxDelay.
 func (p payer) slowed(ctx context.Context, most int) store.Meter {
 	bill := p.billed(most)
 	return func(steps int) error {
@@ -102,7 +102,7 @@ func (p payer) slowed(ctx context.Context, most int) store.Meter {
 	}
 }
 
-// chargeValues charges the work that filters make before anything is looked up.
+// chargeValues charges the work that filters make before the relay looks anything up.
 func (p payer) chargeValues(filters ...nostr.Filter) {
 	n := 0
 	for i := range filters {

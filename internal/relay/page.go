@@ -20,25 +20,25 @@ import (
 //go:embed page.html
 var pageSource string
 
-// pageView is what the page shows.
+// pageView holds what the page shows.
 type pageView struct {
 	nip11.Document
 	Rates        front.Rates
-	Relay        grasp.RelayURL // as it stands in a relays tag
-	HTTP         string         // the same place for a browser
+	Relay        grasp.RelayURL // the URL for a relays tag
+	HTTP         string         // the URL for a browser
 	Style        template.CSS
 	About        template.HTML // the operator's own text; "" is none
 	Icon         template.URL
 	Mail         bool // the contact is a link
 	Repositories []repositoryView
-	More         int64 // announcements beyond those that are listed
-	All, Found   int   // repositories that are listed, and those that are asked for
+	More         int64 // announcements beyond the listed ones
+	All, Found   int   // repositories that are listed, and those of them that the query finds
 	Query        string
 	Page, Pages  int
 	Prev, Next   string // queries of the pages beside this one
 }
 
-// page renders the page for people, which is the same for everybody.
+// page renders the page for people. The page is the same for everybody.
 type page struct {
 	template *template.Template
 	view     pageView
@@ -67,7 +67,8 @@ func newPage(d nip11.Document, about string, look web.Look, rates front.Rates, s
 	return &page{t, view}, nil
 }
 
-// render makes one page of a list, which holds what a query found among all. More is how many announcements were not looked at.
+// render makes one page of a list; the list has the repositories that a query found among all. more is how many announcements nobody looked
+// at.
 func (p *page) render(list []repositoryView, all int, query string, number int, more int64) ([]byte, error) {
 	view := p.view
 	view.More, view.All, view.Found, view.Query, view.Page = more, all, len(list), query, number
@@ -97,7 +98,7 @@ func (p *page) render(list []repositoryView, all int, query string, number int, 
 	return []byte(bidi.Escape(b.String())), nil
 }
 
-// inBytes writes a size as people read it.
+// inBytes returns a size as people read it.
 func inBytes(n int) string {
 	if n >= 1<<10 && n%(1<<10) == 0 {
 		return fmt.Sprintf("%d KiB", n>>10)
@@ -105,7 +106,7 @@ func inBytes(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// hostOf gives the host of a link, by which people know it.
+// hostOf returns the host of a link, as a short text for the link.
 func hostOf(link string) string {
 	u, err := url.Parse(link)
 	if err != nil {

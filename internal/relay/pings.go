@@ -8,7 +8,7 @@ import (
 
 var tooManyPings = &goodbye{code: websocket.StatusPolicyViolation, text: "rate-limited: too many pings from your address"}
 
-// pinged counts a ping, which is a request as well, and reports whether it is to be answered.
+// pinged counts a ping, which is a request as well, and reports whether to answer it.
 func (s *session) pinged() bool {
 	s.visitor.Charge(front.StepsPerRequest)
 	return s.control() && !s.cork.stalled()

@@ -2,18 +2,18 @@ package relay
 
 import "github.com/graspd/graspd/internal/front"
 
-// pools are the memory that clients share.
+// pools holds the pools of memory that clients share.
 type pools struct {
 	filters  *front.Pool // bytes of filters
 	records  *front.Pool // records of the sets of reconciliations
-	messages *front.Pool // bytes of messages that are being read, beyond the first few of each
-	large    *front.Pool // bytes of large events that are being sent
+	messages *front.Pool // bytes of messages being read, beyond the first freeBytes of each
+	large    *front.Pool // bytes of large events being sent
 }
 
 func newPools(f *front.Front, l Limits) pools {
 	return pools{
 		filters: f.NewPool(front.PoolConfig{Name: "bytes of filters", Total: allFilterBytes, Address: addressFilterBytes, Little: 1 << 20}),
-		// A quarter of all, but one of the largest sets in any case.
+		// One address may have a quarter of all, but room for one of the largest sets in any case.
 		records: f.NewPool(front.PoolConfig{
 			Name: "records of reconciliations", Total: l.Reconcile.Total, Address: max(l.Reconcile.Total/4, l.Reconcile.Records+reserveStep), Little: 2 * reserveStep,
 		}),

@@ -7,10 +7,10 @@ import (
 	"github.com/graspd/graspd/internal/web"
 )
 
-// presented is what the relay says of itself: to programs (NIP-11), and to people.
+// presented holds what the relay says of itself: to programs (NIP-11), and to people.
 type presented struct {
 	info     []byte
-	operator []byte // the answer to who has the host's own name; see operatorNamed
+	operator []byte // the answer to the question who has the host's own name; see operatorNamed
 	page     *page
 }
 
@@ -28,8 +28,8 @@ func present(info nip11.Document, about string, minPoW int, look web.Look, l Lim
 	return &presented{text, operatorNamed(info), page}, nil
 }
 
-// Present prepares what the relay says of itself, by the fields of Config with these names; put shows it. Present fails, and
-// changes nothing, where the information document or the page cannot be made. Any goroutine may call both.
+// Present prepares what the relay says of itself; the arguments are as the fields of Config with these names. put puts it into effect.
+// Present fails, and changes nothing, where it cannot make the information document or the page. Any goroutine may call both.
 func (r *Relay) Present(info nip11.Document, about string, minPoW int) (put func(), err error) {
 	as, err := present(info, about, minPoW, r.look, r.limits, r.front.Rates(), r.service)
 	if err != nil {

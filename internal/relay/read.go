@@ -11,14 +11,14 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// hardLimit is how many times the allowed size a message may have before the connection is closed for it. A smaller message is read, thrown
-// away and answered.
+// hardLimit is from how many times the allowed size on a message ends the connection. The relay reads a smaller message that is too large,
+// throws it away and answers it.
 const hardLimit = 64
 
-// progress is what a client has sent, by which pings and idle see that it is alive.
+// progress counts what a client has sent, so that pings and idle see that the client is alive.
 type progress struct {
-	seen    atomic.Int64 // messages that were read
-	bytes   atomic.Int64 // that have come
+	seen    atomic.Int64 // messages read
+	bytes   atomic.Int64 // bytes that have come
 	reading atomic.Bool  // the reader waits for a frame
 	pinging atomic.Bool  // a ping is under way
 }
@@ -67,7 +67,7 @@ func (s *session) readOne(ctx, work context.Context) error {
 	return s.handle(work, m, frame)
 }
 
-// tooLarge answers a message by what its beginning shows.
+// tooLarge answers a message that is too large, by what its beginning shows.
 func (s *session) tooLarge(work context.Context, beginning []byte) error {
 	if err := s.pay.pace(work); err != nil {
 		return err

@@ -11,10 +11,10 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// negFrame is the longest negentropy message that is sent, in raw bytes; its frame has twice as many.
+// negFrame is the longest negentropy message that the relay sends, in raw bytes; its frame has twice as many.
 const negFrame = 60_000
 
-// negOpen begins a reconciliation (NIP-77). Its set is the events that are served now and match the filter; for later events there is REQ.
+// negOpen begins a reconciliation (NIP-77). Its set has the events that are served now and match the filter; for later events there is REQ.
 func (s *session) negOpen(work context.Context, m nostr.NegOpen) error {
 	s.relay.reconciles.drop(s, m.Sub)
 	limits := s.relay.limits
@@ -48,7 +48,7 @@ func (s *session) negOpen(work context.Context, m nostr.NegOpen) error {
 	return s.negAnswer(work, m.Sub, set, m.Msg)
 }
 
-// buildSet reads the set of a filter once it is the address's turn, and gives it with the memory that was granted for it.
+// buildSet waits for the turn of the address and reads the set of a filter. It returns the set, and the grant of its memory.
 func (s *session) buildSet(work context.Context, f nostr.Filter) (*negentropy.Set, *front.Grant, error) {
 	memory, err := s.holdFilters(costOf([]nostr.Filter{f}))
 	if err != nil {

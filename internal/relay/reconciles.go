@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	negIdle  = 2 * time.Minute  // after which a reconciliation ends
-	negYield = 10 * time.Second // after which it gives way to a new one that needs its memory
+	negIdle  = 2 * time.Minute  // how long a reconciliation may be idle before it ends
+	negYield = 10 * time.Second // how long a reconciliation may be idle before it gives way to a new one that needs its memory
 )
 
-// reconciles are the open reconciliations of all sessions. Their sets share a bounded number of records: where a new one does
-// not fit, those that were idle for longest, 10 s at least, are ended, and then the oldest of the address that has most; where
-// that is not enough it is refused.
+// reconciles holds the open reconciliations of all sessions. Their sets share a bounded number of records. To make room for a new
+// set, the relay first ends reconciliations that were idle for longer than negYield, the longest idle first, and then the oldest
+// ones of the address that has the most records. If that is not enough, it refuses the new one.
 type reconciles struct {
 	store    *store.Store
 	now      func() time.Time
 	limits   ReconcileLimits
 	records  *front.Pool
-	building semaphore // for sets that are being read
+	building semaphore // bounds the sets that are being read
 
 	mu   sync.Mutex
 	open map[*session]map[string]*reconciliation
@@ -37,8 +37,8 @@ type reconciliation struct {
 	session *session
 	sub     string
 	set     *negentropy.Set
-	memory  *front.Grant // of its records
-	used    time.Time
+	memory  *front.Grant // the grant for the records of its set
+	used    time.Time    // when the client last used it
 }
 
 func newReconciles(st *store.Store, now func() time.Time, limits ReconcileLimits, records *front.Pool) *reconciles {
@@ -59,7 +59,7 @@ func (r *reconciles) remove(c *reconciliation) {
 	c.memory.GiveBack()
 }
 
-// keep opens a reconciliation over a set that was built, in memory that was granted for it.
+// keep opens a reconciliation over a set from build; memory is the grant for the set.
 func (r *reconciles) keep(s *session, sub string, set *negentropy.Set, memory *front.Grant, now time.Time) {
 	c := &reconciliation{session: s, sub: sub, set: set, memory: memory, used: now}
 	r.add(c)
@@ -75,7 +75,7 @@ func (r *reconciles) add(c *reconciliation) {
 	r.open[c.session][c.sub] = c
 }
 
-// evict ends a reconciliation whose memory others need. It does not wait.
+// evict ends a reconciliation because others need its memory. It does not wait.
 func (r *reconciles) evict(c *reconciliation) {
 	if r.end(c) {
 		c.session.relay.counts.revoked.Add(1)
@@ -83,7 +83,7 @@ func (r *reconciles) evict(c *reconciliation) {
 	}
 }
 
-// end ends a reconciliation, and reports whether it was open.
+// end ends a reconciliation, and reports whether it was still open.
 func (r *reconciles) end(c *reconciliation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *reconciles) end(c *reconciliation) bool {
 	return true
 }
 
-// use gives the set of an open reconciliation, nil where there is none.
+// use returns the set of an open reconciliation, nil where there is no such reconciliation, and notes that the client used it now.
 func (r *reconciles) use(s *session, sub string, now time.Time) *negentropy.Set {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +140,7 @@ func (r *reconciles) dropAll(s *session) {
 	}
 }
 
-// expire ends a session's reconciliations that have been idle for too long and returns their ids.
+// expire ends a session's reconciliations that have been idle for longer than negIdle, and returns their ids.
 func (r *reconciles) expire(s *session, now time.Time) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

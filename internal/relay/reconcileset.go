@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	builders    = 2       // sets that are read from the store at the same time
-	reserveStep = 1 << 14 // records that are reserved at a time while a set is read
+	builders    = 2       // sets that the relay reads from the store at the same time
+	reserveStep = 1 << 14 // records for which build reserves memory at a time
 )
 
 var (
@@ -21,7 +21,7 @@ var (
 	errNoMemory = errors.New("no memory for the set")
 )
 
-// build reads the set of a filter for a session, and gives it with the memory that was granted for it.
+// build reads the set of a filter for a session. It returns the set, and the grant of its memory.
 func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set *negentropy.Set, memory *front.Grant, err error) {
 	if err := r.building.acquire(ctx); err != nil {
 		return nil, nil, err
@@ -75,7 +75,8 @@ func ascend(items []negentropy.Item) {
 	}
 }
 
-// reserve takes memory for records, at the cost of idle reconciliations if need be; nil where there is none.
+// reserve takes memory for n records. If need be it ends idle reconciliations, and then others' oldest ones. It returns nil where there is
+// still not enough.
 func (r *reconciles) reserve(one *front.Visitor, n int) *front.Grant {
 	for {
 		memory, why, instead := r.records.Try(one, n)
@@ -93,7 +94,7 @@ func (r *reconciles) reserve(one *front.Visitor, n int) *front.Grant {
 	}
 }
 
-// longestIdle ends and gives the reconciliation that has been idle for longest; nil where that is no longer than negYield.
+// longestIdle ends the reconciliation that has been idle the longest, and returns it; nil where none has been idle for longer than negYield.
 func (r *reconciles) longestIdle() (longest *reconciliation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// recycled are buffers that all sessions share: each is taken for as long as it holds something, and comes back.
+// recycled has buffers that all sessions share. A session takes a buffer only for as long as the buffer holds something.
 type recycled struct {
 	pool sync.Pool
-	out  atomic.Int64 // buffers that are taken
+	out  atomic.Int64 // buffers that sessions have
 }
 
 // newRecycled makes buffers of that capacity.
@@ -16,7 +16,7 @@ func newRecycled(size int) *recycled {
 	return &recycled{pool: sync.Pool{New: func() any { b := make([]byte, 0, size); return &b }}}
 }
 
-// take gives an empty buffer.
+// take returns an empty buffer.
 func (r *recycled) take() *[]byte {
 	r.out.Add(1)
 	buf := r.pool.Get().(*[]byte)
@@ -24,7 +24,7 @@ func (r *recycled) take() *[]byte {
 	return buf
 }
 
-// give brings a buffer back. One that has grown beyond most is left to the garbage collector.
+// give brings a buffer back. It leaves a buffer that has grown beyond most bytes to the garbage collector.
 func (r *recycled) give(buf *[]byte, most int) {
 	r.out.Add(-1)
 	if cap(*buf) <= most {

@@ -1,6 +1,6 @@
-// Package relay is what clients see of graspd on "/" over HTTP and WebSocket. It answers NIP-01, NIP-05, NIP-11, NIP-42, NIP-45, NIP-50 and
-// NIP-77, hands events to the door, and sends what the store has and what the feed brings. It decides nothing about events and never
-// writes to the store. Each client has one reader and one writer; one dispatcher follows the feed for all clients.
+// Package relay serves clients on "/" over HTTP and WebSocket. It answers NIP-01, NIP-05, NIP-11, NIP-42, NIP-45, NIP-50 and NIP-77, hands
+// events to the door, and sends events from the store and from the feed. It decides nothing about events, and never writes to the store.
+// Each client has one reader and one writer; one dispatcher follows the feed for all clients.
 package relay
 
 import (
@@ -25,37 +25,38 @@ import (
 )
 
 const (
-	defaultMaxLag = 100_000         // entries that a session's position may be behind the head
-	goodbyeGrace  = 5 * time.Second // for sessions to end in good order
+	defaultMaxLag = 100_000         // entries that a session may be behind the head of the feed
+	goodbyeGrace  = 5 * time.Second // how long sessions may take to end in good order
 )
 
-// Config says what the relay serves and to whom. Front, Store, Door and Service are needed.
+// Config says what a Relay serves, and to whom. Front, Store, Door and Service are required.
 type Config struct {
-	Front   *front.Front // on which the relay answers what no other route takes
+	Front   *front.Front // where the relay answers the requests that no other route takes
 	Store   *store.Store
 	Door    *ingest.Door
-	Service grasp.Service  // under which announcements list this relay
-	Info    nip11.Document // what the operator says; limits are filled in, and the NIPs that are kept here are added
-	About   string         // Markdown that the page for people begins with, the operator's; "" is none
-	Look    web.Look       // of the page
+	Service grasp.Service  // the place under which announcements list this relay
+	Info    nip11.Document // the operator's description; the relay adds limits and the NIPs that it implements
+	About   string         // the operator's Markdown with which the page for people begins; "" is none
+	Look    web.Look       // how the page looks
 	Limits  Limits
 	MinPoW  int // bits of proof of work that the door's rules demand (NIP-13), for the information document
-	// Serves reports whether a repository with this announcement is here by itself; nil is Service.Lists.
+	// Serves reports whether the announcement brings its repository here by itself; nil is Service.Lists.
 	Serves func(*nip34.Announcement) bool
 	// Members says who may use a private relay; nil is everybody.
 	Members Members
-	// Moved lists the repositories with git data whose refs have changed last, without their refs; nil where none are hosted.
+	// Moved returns at most most repositories with git data, without their refs: those whose refs have changed last. nil where none are
+	// hosted.
 	Moved  func(most int) ([]ledger.Repository, error)
 	Now    func() time.Time // nil is time.Now
-	Ping   time.Duration    // between two pings to a client; 0 is 30 s
+	Ping   time.Duration    // the time between two pings to a client; 0 is 30 s
 	Logger *slog.Logger     // nil is silent
-	Faults *contain.Faults  // where faults in what serves one client are noted; nil is nowhere
+	Faults *contain.Faults  // notes faults in code that serves one client; nil is nothing
 
 	// Challenge makes the challenge of a connection (NIP-42), which nobody may be able to guess; nil is rand.Text.
 	Challenge func() string
 }
 
-// Relay serves clients. Clients may come before Run is called, but live events flow only while it runs.
+// Relay serves clients. Clients may come before Run, but live events flow only while Run runs.
 type Relay struct {
 	store     *store.Store
 	door      *ingest.Door
@@ -76,23 +77,23 @@ type Relay struct {
 	reconciles  *reconciles
 	front       *front.Front
 	pools       pools
-	liveBytes   atomic.Int64 // of live events that wait for clients; an event counts for each client
+	liveBytes   atomic.Int64 // bytes of live events that wait for clients; an event counts for each client
 	counts      counts
 	listed      listed
-	counting    semaphore // for COUNTs that are worked on
-	parsing     semaphore // for large messages that are parsed
+	counting    semaphore // bounds the COUNTs under way
+	parsing     semaphore // bounds the large messages being parsed
 	maxLag      store.Seq
-	buffers     *recycled // for frames that are being read
+	buffers     *recycled // for frames being read
 	corkBuffers *recycled // for frames that wait to be sent together
 
 	mu       sync.Mutex
-	sessions map[*session]context.CancelFunc // with the function that ends each at once
+	sessions map[*session]context.CancelFunc // each with the function that ends it at once
 	closed   bool
 	running  sync.WaitGroup // one for each session
 }
 
-// New prepares a relay whose live events are those after the store's present head, and adds its routes to the front. It fails where the
-// information document or the page cannot be made.
+// New makes a Relay and adds its routes to the front. Its live events are those after the present head of the feed. New fails where it
+// cannot make the information document or the page.
 func New(c Config) (*Relay, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -130,7 +131,7 @@ func New(c Config) (*Relay, error) {
 }
 
 // Run follows the feed for the sessions until ctx ends. Then it says goodbye to every client (CLOSED, and close code 1001), and returns when
-// all sessions have ended, after goodbyeGrace at most. It fails when the feed cannot be read.
+// all sessions have ended, after at most goodbyeGrace. It fails when it cannot read the feed.
 func (r *Relay) Run(ctx context.Context) error {
 	err := r.dispatcher.run(ctx)
 	if err != nil {
@@ -141,7 +142,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	return nil
 }
 
-// endAll takes no more sessions, and ends those that are open: in good order, or at once after goodbyeGrace. It waits for all of them.
+// endAll makes the relay take no more sessions, and ends the open ones: in good order, or at once after goodbyeGrace. It waits for all.
 func (r *Relay) endAll(bye *goodbye) {
 	r.mu.Lock()
 	r.closed = true
@@ -160,7 +161,7 @@ func (r *Relay) endAll(bye *goodbye) {
 	late.Stop()
 }
 
-// afterGrace ends a session at once that has not ended in good order within goodbyeGrace.
+// afterGrace calls kill after goodbyeGrace, for a session that has not ended in good order by then.
 func afterGrace(kill context.CancelFunc) { time.AfterFunc(goodbyeGrace, kill) }
 
 // join adds a session, unless the relay takes no more.
@@ -188,12 +189,12 @@ func (r *Relay) isClosed() bool {
 	return r.closed
 }
 
-// Stats are figures of the moment.
+// Stats counts what is open at the moment.
 type Stats struct {
 	Sessions        int   // connected clients
 	Subscriptions   int   // open REQs
 	Reconciliations int   // open NIP-77 sessions
-	LiveBytes       int64 // of live events that wait for clients; an event counts for each client
+	LiveBytes       int64 // bytes of live events that wait for clients; an event counts for each client
 }
 
 // Stats counts what is open.

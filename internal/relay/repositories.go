@@ -20,14 +20,14 @@ import (
 const (
 	mostListed = 10_000 // repositories: those last pushed to, and the newest announcements, together
 	perPage    = 50
-	mostQuery  = 200              // bytes of what is searched for
-	perEffort  = 50               // a list is shown for so many times as long as it took to make
+	mostQuery  = 200              // bytes of a query
+	perEffort  = 50               // the relay shows a list for so many times as long as it took to make the list
 	mostAbout  = 200              // bytes of a description
 	mostWeb    = 3                // links of one repository
-	listedTime = 30 * time.Second // for which a list is shown at least
+	listedTime = 30 * time.Second // the least time for which the relay shows a list
 )
 
-// listed is the list as it was made last, for everybody who comes soon after.
+// listed keeps the last list, for everybody who comes soon after it was made.
 type listed struct {
 	mu    sync.Mutex
 	until time.Time
@@ -38,16 +38,16 @@ type listed struct {
 // repositoryView is one repository on the page.
 type repositoryView struct {
 	Name, About, Owner string
-	Clone              string   // for git with ngit
-	Client             string   // a web client
+	Clone              string   // the URL for git with ngit
+	Client             string   // the page in a web client
 	Web                []string // the owner's own links
-	Page               string   // what git clones, and a browser shows; "" without git data
-	Pushed             string   // when the refs changed last
+	Page               string   // the URL that git clones and a browser shows; "" without git data
+	Pushed             string   // when the refs last changed
 	Announced          int64    // unix time
-	search             string   // the text that is searched, in lower case
+	search             string   // the text that find searches, in lower case
 }
 
-// listNow returns the repositories of now or of a short while ago, and how many announcements were not looked at.
+// listNow returns a list of the repositories that is at most a short while old, and how many announcements the list left out.
 func (r *Relay) listNow() ([]repositoryView, int64, error) {
 	l := &r.listed
 	l.mu.Lock()
@@ -65,14 +65,14 @@ func (r *Relay) listNow() ([]repositoryView, int64, error) {
 	return l.list, more, nil
 }
 
-// Relist has the next page list the repositories anew, as something was taken away or put back. Any goroutine may call it.
+// Relist makes the next page list the repositories anew, as something was taken away or put back. Any goroutine may call it.
 func (r *Relay) Relist() {
 	r.listed.mu.Lock()
 	defer r.listed.mu.Unlock()
 	r.listed.until = time.Time{}
 }
 
-// find gives the repositories of a list that have every word of a query in their text.
+// find returns the repositories of a list that have every word of a query in their text.
 func find(list []repositoryView, query string) []repositoryView {
 	wanted := strings.Fields(strings.ToLower(query))
 	if len(wanted) == 0 {
@@ -87,8 +87,8 @@ func find(list []repositoryView, query string) []repositoryView {
 	return out
 }
 
-// repositories lists the repositories that have git data, the last pushed to first, then those of the newest announcements that list this
-// relay. More is how many announcements were not looked at.
+// repositories lists the repositories with git data, the last pushed to first, then the repositories of the newest announcements that list
+// this relay. more is how many announcements it has not looked at.
 func (r *Relay) repositories() (out []repositoryView, more int64, err error) {
 	v := r.store.View()
 	defer v.Close()
@@ -116,7 +116,7 @@ func (r *Relay) repositories() (out []repositoryView, more int64, err error) {
 	return out, max(0, r.store.Stats().Repositories-int64(len(looked))), nil
 }
 
-// hosted lists the repositories that have git data, and notes whose announcements it has looked at.
+// hosted lists the repositories with git data, and notes in looked whose announcements it has looked at.
 func (r *Relay) hosted(v *store.View, looked map[string]bool) (out []repositoryView, err error) {
 	if r.moved == nil {
 		return nil, nil

@@ -17,11 +17,11 @@ var (
 	errQuery    = errors.New("query stored events")
 )
 
-// scan sends the stored events of the subscription that has waited longest, then EOSE, and makes it live. It reports whether
-// there was one.
+// scan sends the stored events of the subscription that has waited the longest, then EOSE, and makes the subscription live. It
+// reports whether there was one.
 //
-// No event is missed between the stored and the live ones: live events of the subscription are deferred from before the view is taken, and
-// those that the view shows are dropped after the scan.
+// The client misses no event between the stored and the live ones: the session defers live events of the subscription from before it takes
+// the view, and after the scan drops those that the view shows.
 func (s *session) scan(work context.Context) (busy bool, err error) {
 	sub := s.subs.nextWaiting()
 	if sub == nil {
@@ -53,7 +53,7 @@ func (s *session) endScan(sub *subscription) {
 	s.subs.releaseDeferred()
 }
 
-// scanFailed ends the subscription when the scan has failed, and says why; or gives the error that ends the session.
+// scanFailed ends the subscription after its scan has failed, and tells the client why; or it returns the error that ends the session.
 func (s *session) scanFailed(work, limited context.Context, sub *subscription, err error) error {
 	reason := "error: internal"
 	switch {
@@ -112,8 +112,8 @@ func (s *session) sendStored(limited context.Context, sub *subscription) error {
 	return nil
 }
 
-// sendRow sends one stored event, after whatever else has become due: other subscriptions do not wait for this one, and
-// a CLOSE for it is seen here.
+// sendRow sends one stored event, after whatever else has become due: so other subscriptions do not wait for this one, and
+// a CLOSE for this one takes effect here.
 func (s *session) sendRow(limited context.Context, sub *subscription, json []byte) error {
 	if s.due() {
 		if err := s.answer(); err != nil {
@@ -123,13 +123,13 @@ func (s *session) sendRow(limited context.Context, sub *subscription, json []byt
 			return err
 		}
 	}
-	if limited.Err() != nil { // as a CLOSE cancels it
+	if limited.Err() != nil { // a CLOSE cancels limited
 		return context.Cause(limited)
 	}
 	return s.sendStill(sub, json)
 }
 
-// due reports whether there is something to send beside stored events.
+// due reports whether there is something to send besides stored events.
 func (s *session) due() bool {
 	return s.subs.liveWaits() || s.out.ready()
 }

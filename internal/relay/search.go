@@ -12,10 +12,10 @@ import (
 
 const (
 	mostSearch  = 256 // bytes of a search (NIP-50)
-	searchSteps = 30  // of work, to look through one event
+	searchSteps = 30  // steps of work for looking through one event
 )
 
-// terms gives the words of a search, in lower case. Extensions of the form key:value are left out, as NIP-50 wants it of unknown ones.
+// terms returns the words of a search, in lower case. It leaves out extensions of the form key:value, as NIP-50 asks for unknown ones.
 func terms(search string) (out []string) {
 	for _, word := range strings.Fields(strings.ToLower(search)) {
 		if key, value, ok := strings.Cut(word, ":"); ok && key != "" && value != "" && !strings.HasPrefix(value, "//") {
@@ -26,7 +26,7 @@ func terms(search string) (out []string) {
 	return out
 }
 
-// finds reports whether every word of a search stands in the text of an event that is searched.
+// finds reports whether the searched text of an event has every word of a search.
 func finds(terms []string, e *nostr.Event) bool {
 	text := strings.ToLower(nip34.SearchText(e))
 	for _, word := range terms {
@@ -37,7 +37,7 @@ func finds(terms []string, e *nostr.Event) bool {
 	return text != ""
 }
 
-// refuseSearch says why a search is refused; "" when it is not.
+// refuseSearch says why the relay refuses a search; "" when it does not.
 func refuseSearch(search string) string {
 	switch {
 	case search == "":
@@ -50,7 +50,7 @@ func refuseSearch(search string) string {
 	return ""
 }
 
-// searching leaves a filter with a search only the kinds that are searched.
+// searching returns a filter; with a search, it asks only for kinds that are searched.
 func searching(f nostr.Filter) nostr.Filter {
 	if f.Search == "" {
 		return f
@@ -65,8 +65,8 @@ func searching(f nostr.Filter) nostr.Filter {
 	return f
 }
 
-// stored yields the stored events of a filter, newest first. With a search it yields only those that the search finds, and bills
-// searchSteps for each event that it looks through. Errors of the store wrap errQuery; those of yield are given as they are.
+// stored calls yield with the stored events of a filter, newest first. With a search, it yields only events that the search finds, and bills
+// searchSteps for each event that it looks through. Errors of the store wrap errQuery; errors of yield come as they are.
 func stored(ctx context.Context, v *store.View, bill store.Meter, f nostr.Filter, yield func(store.Row) error) error {
 	if f.Search == "" {
 		for row, err := range v.Query(ctx, f) {

@@ -9,7 +9,7 @@ import (
 // way.
 type semaphore chan struct{}
 
-// acquire waits for a token, or gives the cause why ctx ended.
+// acquire waits for a token. It fails with the cause of ctx.
 func (p semaphore) acquire(ctx context.Context) error {
 	select {
 	case p <- struct{}{}:
@@ -22,6 +22,6 @@ func (p semaphore) acquire(ctx context.Context) error {
 // release gives a token back.
 func (p semaphore) release() { <-p }
 
-// parsers is how many large messages are parsed at the same time: half as many as there are processors, so that the others are left for
-// everything else.
+// parsers returns how many large messages the relay parses at the same time: half as many as there are processors, so that the other half is
+// free for everything else.
 func parsers() int { return max(1, runtime.GOMAXPROCS(0)/2) }

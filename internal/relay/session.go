@@ -14,21 +14,21 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// session is one client's connection and what the client has open on it. The reader takes the frames in their order, one at a time. Only the
-// writer sends. What both use belongs to a part with a lock, which is never held across a wait.
+// session is one client's connection, and what the client has open on it. The reader takes the frames in order, one at a time. Only the
+// writer sends. Whatever both use belongs to a part with a lock; nobody holds such a lock across a wait.
 type session struct {
 	relay   *Relay
 	conn    *websocket.Conn
-	cork    *cork          // under conn
-	visitor *front.Visitor // nil for one without rates
+	cork    *cork          // the connection under conn
+	visitor *front.Visitor // nil for a client without rates
 	who     *identity
 	source  *ingest.Source
 	end     context.CancelCauseFunc // ends work: the writer says goodbye, the reader takes no further frame
-	wake    bell                    // of the writer
-	pay     payer                   // for what the client asks
+	wake    bell                    // wakes the writer
+	pay     payer                   // makes the client's address pay
 	out     *outbox                 // what the writer owes the client
 	subs    *subscriptions          // what the client has open
-	buf     []byte                  // frame in hand; owned by the writer
+	buf     []byte                  // the frame in hand; owned by the writer
 	quiet   quiet
 	hits    []*subscription // owned by the dispatcher
 
@@ -36,12 +36,12 @@ type session struct {
 	pings  sync.WaitGroup // the ping under way
 
 	mu    sync.Mutex
-	shown []nostr.PubKey // the keys of who, where the relay is private
+	shown []nostr.PubKey // the keys that have authenticated, where the relay is private
 }
 
 var errGone = errors.New("the client is gone")
 
-// goodbye is why the relay ends a session, as the client hears it.
+// goodbye says why the relay ends a session, in the words that the client hears.
 type goodbye struct {
 	code  websocket.StatusCode
 	text  string // at most 100 bytes
@@ -56,7 +56,7 @@ var (
 	tooSlow      = &goodbye{code: websocket.StatusTryAgainLater, text: "too slow: live events have piled up; connect again"}
 )
 
-// serve runs the session until it has ended, and returns why. Cancelling ctx, which kill does, ends it at once and without a goodbye.
+// serve runs the session until it has ended, and returns why. kill cancels ctx: that ends the session at once, without a goodbye.
 func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 	defer context.AfterFunc(ctx, func() { s.cork.Close() })()
 	work, end := context.WithCancelCause(ctx)
@@ -84,7 +84,7 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 	return context.Cause(work)
 }
 
-// giveBack returns all that the session has taken. Each step is contained, so that a fault in one does not keep the others from being done.
+// giveBack returns all that the session has taken. It contains each step, so that a fault in one does not stop the others.
 func (s *session) giveBack() {
 	for _, step := range []func(){
 		func() {
@@ -109,12 +109,12 @@ func (s *session) contained(work func() error) error {
 	return err
 }
 
-// bell wakes one goroutine, which has something to do.
+// bell wakes one goroutine that has something to do.
 type bell chan struct{} // capacity 1
 
 func newBell() bell { return make(bell, 1) }
 
-// ring does not wait. A bell that was rung already rings once.
+// ring wakes the goroutine, and does not wait. Two rings before the goroutine wakes count as one.
 func (b bell) ring() {
 	select {
 	case b <- struct{}{}:

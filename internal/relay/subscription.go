@@ -10,28 +10,28 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Bounds of open REQs, in bytes of memory, roughly. Filters with many short values take far more memory than their frames.
+// Bounds of open REQs, roughly in bytes of memory. Filters with many short values take far more memory than their frames.
 const (
-	maxFilterBytes     = 48 << 20  // on one connection: another relay follows tens of thousands of root events
+	maxFilterBytes     = 48 << 20  // on one connection; another relay may follow tens of thousands of root events
 	addressFilterBytes = 64 << 20  // on all connections of one address
 	allFilterBytes     = 512 << 20 // on all connections
 	costOfFilter       = 512
 	costOfValue        = 160
 )
 
-// subscription is one open REQ. It waits for the writer, which sends its stored events, and is live from then on.
+// subscription is one open REQ. It first waits for the writer to send its stored events, and is live from then on.
 type subscription struct {
 	id      string
 	session *session
-	filters []*liveFilter // never changed
+	filters []*liveFilter // nobody changes them
 	cost    int           // bytes in memory, roughly
-	memory  *front.Grant  // of that cost; set before the subscription is open
+	memory  *front.Grant  // the grant for cost; set before the subscription is open
 
 	// Guarded by subscriptions.mu.
 	after  store.Seq          // entries up to this one were in the view that answered the stored part
-	live   bool               // EOSE was sent
-	closed bool               // nothing more is sent
-	cancel context.CancelFunc // ends the scan of its stored events; nil when none runs
+	live   bool               // the writer has sent EOSE
+	closed bool               // the writer sends nothing more for it
+	cancel context.CancelFunc // ends the scan of its stored events; nil when no scan runs
 
 	indexed bool      // guarded by dispatcher.mu
 	hit     store.Seq // the last event that matched; owned by the dispatcher
@@ -51,7 +51,7 @@ func (s *session) newSubscription(req nostr.Req, size int) *subscription {
 	return sub
 }
 
-// costOf is what filters take in memory, roughly.
+// costOf returns how many bytes of memory filters take, roughly.
 func costOf(filters []nostr.Filter) int {
 	cost := costOfFilter * len(filters)
 	for i := range filters {
@@ -68,8 +68,8 @@ func countValues(f *nostr.Filter) int {
 	return n
 }
 
-// request opens a subscription in the place of one with the same id, or says why not. A refused REQ ends the old subscription too, as CLOSED
-// leaves nothing open under the id.
+// request opens a subscription, in the place of one with the same id, or says why not. A refused REQ ends the old subscription too, as after
+// CLOSED nothing is open under the id.
 func (s *session) request(req nostr.Req, size int) (refusal string) {
 	s.closeSubscription(req.Sub)
 	if reason := s.relay.limits.refuseSub(req.Sub); reason != "" {
@@ -114,7 +114,7 @@ func (s *session) holdFilters(bytes int) (*front.Grant, error) {
 	return memory, nil
 }
 
-// evict ends a subscription whose memory others need. It does not wait.
+// evict ends a subscription because others need its memory. It does not wait.
 func (s *session) evict(sub *subscription) {
 	if s.drop(sub) {
 		s.relay.counts.revoked.Add(1)

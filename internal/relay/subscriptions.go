@@ -12,15 +12,15 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// subscriptions are what a client has open, and the live events that wait for the client. The reader opens and closes them, the dispatcher delivers,
-// and the writer sends.
+// subscriptions has a client's open REQs, and the live events that wait for the client. The reader opens and closes subscriptions, the
+// dispatcher delivers, and the writer sends.
 type subscriptions struct {
 	writer  bell          // rung when there is something to send
 	allLive *atomic.Int64 // bytes of the live events that wait in all sessions
 
 	mu          sync.Mutex
-	byID        map[string]*subscription // open ones
-	waiting     []*subscription          // subscriptions whose stored events are to be sent, in the order of their REQs
+	byID        map[string]*subscription // the open subscriptions
+	waiting     []*subscription          // subscriptions whose stored events are still to be sent, in the order of their REQs
 	scanning    *subscription            // the subscription whose stored events are being sent
 	filterBytes int                      // sum of the costs of byID
 	live        liveQueue
@@ -30,14 +30,14 @@ func newSubscriptions(writer bell, allLive *atomic.Int64) *subscriptions {
 	return &subscriptions{writer: writer, allLive: allLive, byID: map[string]*subscription{}}
 }
 
-// get gives the open subscription with that id; nil where there is none.
+// get returns the open subscription with that id; nil where there is none.
 func (o *subscriptions) get(id string) *subscription {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.byID[id]
 }
 
-// count is how many are open.
+// count returns how many subscriptions are open.
 func (o *subscriptions) count() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +51,7 @@ func (o *subscriptions) shows(sub *subscription, upTo store.Seq) {
 	sub.after = upTo
 }
 
-// goLive makes a subscription live after its stored events, and reports whether the subscription is live: the client may have closed it.
+// goLive makes a subscription live after its stored events. It returns false where the client has closed the subscription meanwhile.
 func (o *subscriptions) goLive(sub *subscription) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,7 +59,7 @@ func (o *subscriptions) goLive(sub *subscription) bool {
 	return sub.live
 }
 
-// add opens a subscription, whose stored events wait for the writer.
+// add opens a subscription, and queues it for the writer to send its stored events.
 func (o *subscriptions) add(sub *subscription) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,8 +69,8 @@ func (o *subscriptions) add(sub *subscription) {
 	o.writer.ring()
 }
 
-// refuse says which bound of the connection a subscription would break; "" for none. The answer stays true, as only the reader calls it
-// and opens subscriptions.
+// refuse says which bound of the connection a subscription would break; "" for none. The answer stays true until the reader opens a
+// subscription, as nobody else calls refuse and opens subscriptions.
 func (o *subscriptions) refuse(sub *subscription, most int) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -100,21 +100,21 @@ func (o *subscriptions) detach(sub *subscription) bool {
 	return true
 }
 
-// isClosed reports whether nothing more is sent for a subscription.
+// isClosed reports whether the subscription has ended, so that the writer sends nothing more for it.
 func (o *subscriptions) isClosed(sub *subscription) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return sub.closed
 }
 
-// list gives the subscriptions in the order of their ids.
+// list returns the open subscriptions in the order of their ids.
 func (o *subscriptions) list() []*subscription {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.SortedFunc(maps.Values(o.byID), func(a, b *subscription) int { return strings.Compare(a.id, b.id) })
 }
 
-// nextWaiting takes the subscription that has waited longest; nil where none waits.
+// nextWaiting takes the subscription that has waited the longest; nil where none waits.
 func (o *subscriptions) nextWaiting() *subscription {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,7 +126,7 @@ func (o *subscriptions) nextWaiting() *subscription {
 	return sub
 }
 
-// beginScan makes a CLOSE end the scan from now on.
+// beginScan notes cancel, so that a CLOSE ends the scan.
 func (o *subscriptions) beginScan(sub *subscription, cancel context.CancelFunc) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,7 +136,7 @@ func (o *subscriptions) beginScan(sub *subscription, cancel context.CancelFunc) 
 	}
 }
 
-// releaseDeferred ends the scan: the live events that came meanwhile join the queue, without those that the view showed.
+// releaseDeferred ends the scan. The live events that came meanwhile join the queue, but for those that the view showed.
 func (o *subscriptions) releaseDeferred() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

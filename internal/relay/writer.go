@@ -12,12 +12,12 @@ import (
 const (
 	pingEvery   = 30 * time.Second
 	pingTimeout = 60 * time.Second
-	goodbyeTime = 2 * time.Second // for what is still owed when the relay ends a session
-	keepBuffer  = 16 << 10        // larger buffers are not kept between frames
+	goodbyeTime = 2 * time.Second // how long the writer sends what it still owes when the relay ends a session
+	keepBuffer  = 16 << 10        // the largest buffer that the writer keeps between frames
 )
 
-// write sends the challenge (NIP-42), first of all so that no refusal for want of authentication comes before it. Then it sends what there
-// is to send until the connection or work ends, and returns why.
+// write first sends the challenge (NIP-42), so that no refusal for want of authentication comes before the challenge. Then it sends whatever
+// there is to send until the connection or work ends, and returns why.
 func (s *session) write(ctx, work context.Context) error {
 	if err := s.send(nostr.AppendAuthChallenge(nil, s.who.challenge)); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *session) write(ctx, work context.Context) error {
 	return context.Cause(work)
 }
 
-// turn does some of everything that is due, and reports whether there was anything that may leave more to do.
+// turn does some of everything that is due, and reports whether there may be more to do.
 func (s *session) turn(work context.Context) (busy bool, err error) {
 	if err := s.answer(); err != nil {
 		return false, err
@@ -100,7 +100,7 @@ func (s *session) sendEvent(sub *subscription, json []byte) error {
 	return s.sendStill(sub, json)
 }
 
-// sendStill sends an event for a subscription that is known to be open.
+// sendStill sends an event for a subscription that the caller knows to be open.
 func (s *session) sendStill(sub *subscription, json []byte) error {
 	if len(json) > largeEvent {
 		return s.sendLarge(sub, json)
@@ -110,7 +110,7 @@ func (s *session) sendStill(sub *subscription, json []byte) error {
 	return s.send(s.buf)
 }
 
-// send writes one frame, given in parts, which waits for flush. The cork bounds the time that the client may take.
+// send writes one frame, given in parts. The frame waits for flush. The cork bounds the time that the client may take.
 func (s *session) send(parts ...[]byte) error {
 	if err := s.cork.text(parts...); err != nil {
 		return gone(err)
@@ -121,10 +121,10 @@ func (s *session) send(parts ...[]byte) error {
 	return nil
 }
 
-// flush sends the frames that wait. The writer flushes after everything that the client is to have at once.
+// flush sends the waiting frames. The writer flushes after everything that the client should have at once.
 func (s *session) flush() error { return gone(s.cork.release()) }
 
-// gone wraps an error of the connection with errGone.
+// gone wraps an error of the connection in errGone.
 func gone(err error) error {
 	if err == nil {
 		return nil
@@ -146,8 +146,8 @@ func (s *session) tick(ctx context.Context) {
 	}
 }
 
-// ping waits for the answer to a ping, and ends the connection when none comes while the reader does nothing but wait. A
-// client that takes what is sent, slowly, gets to the ping later, and so does one that is still sending a message.
+// ping waits for the answer to a ping. It ends the connection when no answer comes while the reader does nothing but wait. A
+// client that takes frames slowly gets to the ping later, and so does a client that is still sending a message.
 func (s *session) ping(ctx context.Context) {
 	defer s.frames.pinging.Store(false)
 	come, begun := s.frames.bytes.Load(), time.Now().UnixNano()
@@ -159,7 +159,7 @@ func (s *session) ping(ctx context.Context) {
 	}
 }
 
-// farewell ends the connection. A client that the relay sends away hears what it is still owed, and why it has to go.
+// farewell ends the connection. A client that the relay sends away first gets what the writer still owes, and the reason.
 func (s *session) farewell(cause error) {
 	bye, ok := errors.AsType[*goodbye](cause)
 	if !ok {
@@ -175,7 +175,7 @@ func (s *session) farewell(cause error) {
 	s.conn.Close(bye.code, bye.text)
 }
 
-// lastWords sends the OKs that come within half of goodbyeTime, and a CLOSED for every subscription.
+// lastWords sends the OKs whose verdicts come within half of goodbyeTime, and a CLOSED for every subscription.
 func (s *session) lastWords(bye *goodbye) error {
 	patience := time.NewTimer(goodbyeTime / 2)
 	defer patience.Stop()
