@@ -62,3 +62,46 @@ func TestAContributorsPlaceThatIsLost(t *testing.T) {
 		}
 	})
 }
+
+// A pull request that waits at its signer's place is fetched from the other servers that it names, unless an announced repository here waits
+// for it too: that one gets it, as those of the announced are never brought to the place.
+func TestAPullRequestThatWaitsAtAContributorsPlace(t *testing.T) {
+	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {
+		w.end()
+		w.prs = true
+		w.start()
+		tip, other, never := w.Commit("a fix"), w.Commit("another"), w.Commit("that nobody has")
+		place := grasp.Contributed(author(2), "tool")
+		contribution := func(tip, has gitwire.ObjectID, elsewhere string) *nostr.Event {
+			return w.event(2, nip34.KindPullRequest, nostr.Tag{"c", tip.String()}, nostr.Tag{"a", "30617:" + author(9).String() + ":tool"},
+				nostr.Tag{"clone", w.service.ContributedURL(author(2), "tool"), w.at(elsewhere, has)})
+		}
+		row := func() ledger.Repository {
+			v := w.store.View()
+			defer v.Close()
+			return ok(ledger.Read(v, place))
+		}
+		one := w.comes(contribution(tip, tip, "b"), store.Direct)
+		w.pass(2 * time.Minute)
+		if w.asked("b") != 0 {
+			t.Error("nobody waits for the signer's push")
+		}
+		w.pass(2 * time.Minute)
+		w.wantServed(true, one)
+		if r := row(); r.Refs.PullRequests.Get(refs.TipName(one.ID)) != tip || w.disk.Refs(gitrepo.ID(r.Dir)) == nil {
+			t.Errorf("the place shows %+v", r.Refs)
+		}
+		two, lost := w.comes(contribution(other, other, "c"), store.Direct), w.comes(contribution(never, tip, "d"), store.Direct)
+		w.pass(10 * time.Minute)
+		w.wantServed(true, two)
+		w.wantServed(false, lost)
+		if r := row(); len(r.Refs.PullRequests) != 2 {
+			t.Errorf("the place shows %+v", r.Refs)
+		}
+		asked := w.asked("d")
+		w.pass(3 * time.Hour)
+		if more := w.asked("d") - asked; asked == 0 || more > 40 {
+			t.Errorf("what lapsed was asked for %d times, and %d times later", asked, more)
+		}
+	})
+}

@@ -122,8 +122,9 @@ func (s *Sync) lookAtStirred(ctx context.Context) (all bool) {
 }
 
 func (s *Sync) lookAt(ctx context.Context, d string) error {
-	list, err := s.announced(ctx, d)
-	for _, of := range list {
+	var list addresses
+	err := s.cfg.Host.Announced(ctx, d, list.add)
+	for _, of := range list.all {
 		if err == nil {
 			err = s.look(ctx, of, false)
 		}
@@ -131,17 +132,21 @@ func (s *Sync) lookAt(ctx context.Context, d string) error {
 	return err
 }
 
-func (s *Sync) announced(ctx context.Context, d string) ([]nip34.Address, error) {
-	var list []nip34.Address
-	seen := map[nip34.Address]bool{}
-	err := s.cfg.Host.Announced(ctx, d, func(of nip34.Address) error {
-		if !seen[of] {
-			seen[of] = true
-			list = append(list, of)
-		}
-		return nil
-	})
-	return list, err
+// addresses is a list with each address once.
+type addresses struct {
+	all  []nip34.Address
+	seen map[nip34.Address]bool
+}
+
+func (x *addresses) add(of nip34.Address) error {
+	if x.seen == nil {
+		x.seen = map[nip34.Address]bool{}
+	}
+	if !x.seen[of] {
+		x.seen[of] = true
+		x.all = append(x.all, of)
+	}
+	return nil
 }
 
 // look finds out what a repository lacks, and sends that to Run, which tells the plan.
@@ -170,28 +175,30 @@ func (s *Sync) send(ctx context.Context, x look) {
 // sweep looks at all repositories. With survey, it has the plan compare those that lack nothing with what other servers advertise. In between
 // it looks at repositories that are stirred meanwhile. again says that too many were stirred to know each, so that another sweep is due.
 func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
-	list, err := s.announced(ctx, "")
+	var list addresses
+	err := s.cfg.Host.Announced(ctx, "", list.add)
 	if err == nil {
-		err = s.cfg.Host.Contributed(ctx, func(of nip34.Address) error { list = append(list, of); return nil })
+		err = s.cfg.Host.Contributed(ctx, list.add)
 	}
 	if err != nil {
 		s.report("the repositories", err)
 		return false
 	}
-	if n := len(list); survey && n > 0 { // each sweep begins elsewhere, for repositories whose surveys find no room
+	all := list.all
+	if n := len(all); survey && n > 0 { // each sweep begins elsewhere, for repositories whose surveys find no room
 		begin := int(s.counts.sweeps.Load() * uint64(n) * 5 / 8 % uint64(n))
-		list = append(list[begin:], list[:begin]...)
+		all = append(all[begin:], all[:begin]...)
 	}
 	s.counts.swept.Store(0)
-	s.counts.toSweep.Store(int64(len(list)))
+	s.counts.toSweep.Store(int64(len(all)))
 	rest := sweepRest
-	if survey && len(list) > 0 {
-		rest = max(rest, min(s.cfg.SweepEvery/time.Duration(2*len(list)), time.Second))
+	if survey && len(all) > 0 {
+		rest = max(rest, min(s.cfg.SweepEvery/time.Duration(2*len(all)), time.Second))
 	}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	var gathered <-chan time.Time // nil while nothing is stirred
-	for _, of := range list {
+	for _, of := range all {
 		for waits := true; waits; {
 			select {
 			case <-ctx.Done():

@@ -36,7 +36,8 @@ func (h *Host) Lacks(ctx context.Context, of nip34.Address) (lack ledger.Lack, e
 	return lack, h.nearer(v, &lack)
 }
 
-// Announced calls do with the address of each announcement with an identifier, served or waiting; with "" of all.
+// Announced calls do with the address of each announcement with an identifier, served or waiting, and of each contributed repository with it
+// for which a pull request waits; with "" of all. It may do so more than once.
 func (h *Host) Announced(ctx context.Context, d string, do func(nip34.Address) error) error {
 	v := h.cfg.Store.View()
 	defer v.Close()
@@ -66,7 +67,16 @@ func (h *Host) Announced(ctx context.Context, d string, do func(nip34.Address) e
 			return fmt.Errorf("announcements of %.40q: %w", d, err)
 		}
 	}
-	return v.EachWait(func(w store.Waiting) error { return each(w.Event) })
+	return v.EachWait(func(w store.Waiting) error {
+		for _, of := range h.ledger.Contributions(w.Event) {
+			if d == "" || of.D == d {
+				if err := do(of); err != nil {
+					return err
+				}
+			}
+		}
+		return each(w.Event)
+	})
 }
 
 // Taking takes packs that other servers sent for what a repository lacks.

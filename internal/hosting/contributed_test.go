@@ -57,6 +57,13 @@ func TestContributorsPushBothWaysRound(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	w.waits(e)
+	for _, d := range []string{"tool", "other", ""} { // who looks for its data elsewhere hears of the place
+		var all []nip34.Address
+		err := w.host.Announced(t.Context(), d, func(of nip34.Address) error { all = append(all, of); return nil })
+		if there := slices.Contains(all, grasp.Contributed(key(2), "tool")); err != nil || there != (d != "other") {
+			t.Errorf("of %q there are %v, %v", d, all, err)
+		}
+	}
 	r.fails("is taken here", "push", w.prs(2, "tool"), tip+":refs/heads/main")
 	r.fails("is taken here", "push", w.prs(2, "tool"), tip+":refs/tags/v1")
 	r.fails("", "push", w.prs(3, "tool"), tip+":"+refs.TipName(e.ID))

@@ -214,6 +214,47 @@ func TestWhatIsNotMirrored(t *testing.T) {
 	}
 }
 
+// TestWhatAContributedRepositoryLacks: what waits for it alone, and what it had; nothing of what an announced repository here gets.
+func TestWhatAContributedRepositoryLacks(t *testing.T) {
+	d := forContributors(t)
+	repo, elsewhere := d.hosted(), d.announcement(9, "d") // the second is not here
+	of := grasp.Contributed(author(2), "d")
+	lacks := func(want ...*nostr.Event) {
+		t.Helper()
+		l := d.lacksAt(of)
+		var got, ids []nostr.ID
+		for _, n := range l.Needs {
+			got = append(got, n.Event)
+			if !n.Tip || len(n.IDs) != 1 || n.Author != author(2) {
+				t.Errorf("%+v", n)
+			}
+		}
+		for _, e := range want {
+			ids = append(ids, e.ID)
+		}
+		if slices.SortFunc(got, nostr.ID.Compare); !slices.Equal(got, slices.SortedFunc(slices.Values(ids), nostr.ID.Compare)) {
+			t.Errorf("it lacks %v, want %v", got, ids)
+		}
+		if filled := d.at(of).Refs.Generation > 0; l.Hosted != (filled || len(want) > 0) {
+			t.Errorf("filled %v, hosted %v with %d needs", filled, l.Hosted, len(want))
+		}
+	}
+	lacks()
+	here, both := d.contribution(2, 3, repo), d.contribution(2, 4, elsewhere, repo)
+	d.wants(refs.Wait, here, both)
+	lacks()
+	one, two := d.contribution(2, 5, elsewhere), d.contribution(2, 6, elsewhere)
+	d.wants(refs.Wait, one, two, d.contribution(3, 7, elsewhere))
+	lacks(one, two)
+	d.pushTo(of, 2, command(refs.TipName(one.ID), 0, 5))
+	lacks(two)
+	d.push(repo, 1, command(refs.TipName(here.ID), 0, 3))
+	d.are("served", one, here)
+	lacks(two)
+	d.restart()
+	lacks(two)
+}
+
 // TestMirroringGoesInTurns: of very many tips some are mirrored at a time, and the next turn has others.
 func TestMirroringGoesInTurns(t *testing.T) {
 	d := forContributors(t)

@@ -20,9 +20,14 @@ import (
 // lacks is what a repository lacks, each need by its objects.
 func (d *desk) lacks(repo *nostr.Event) ledger.Lack {
 	d.Helper()
+	return d.lacksAt(addressOf(repo))
+}
+
+func (d *desk) lacksAt(of nip34.Address) ledger.Lack {
+	d.Helper()
 	var l ledger.Lack
 	d.must(d.turn(func(t ledger.Turn) (err error) {
-		l, err = d.ledger.Lacks(t, addressOf(repo))
+		l, err = d.ledger.Lacks(t, of)
 		return err
 	}))
 	v := d.store.View()

@@ -120,6 +120,10 @@ func (l *Ledger) Undone() {
 // Lacks returns what a repository lacks for the states that may come to rule it, and for waiting pull requests.
 func (l *Ledger) Lacks(t Turn, of nip34.Address) (Lack, error) { return l.lacking.of(t, of) }
 
+// Contributions returns the contributed repositories that a pull request, or an update of one, names (GRASP-06). Any goroutine may call
+// Contributions.
+func (l *Ledger) Contributions(e *nostr.Event) []nip34.Address { return l.events.contributions(e) }
+
 // LacksTips adds to out the needs of served pull requests whose tips the repository lacks. Any goroutine may call LacksTips.
 func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
 	return l.lacking.tips(ctx, v, now, out)

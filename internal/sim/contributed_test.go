@@ -34,6 +34,7 @@ type contribution struct {
 	of      nip34.Address // that place
 	tip     gitwire.ObjectID
 	honest  bool // the commit comes, if not at once
+	both    bool // the event names their places at both servers, and they push to one
 	deleted bool
 }
 
@@ -116,10 +117,10 @@ func (c *contributors) step() {
 func (c *contributors) contribute(g *sim.Graspd) {
 	n := len(c.all)
 	by := testkit.Someone(10 + c.r.IntN(4))
-	x := &contribution{at: g, of: grasp.Contributed(by, c.repo.of.D), honest: c.r.IntN(4) > 0}
+	x := &contribution{at: g, of: grasp.Contributed(by, c.repo.of.D), honest: c.r.IntN(4) > 0, both: c.r.IntN(3) == 0}
 	x.tip = c.w.History.Commit(fmt.Sprint("contribution", n), c.repo.tip)
 	x.Event = testkit.Mark(by, c.w.Unix(), nip34.KindPullRequest, "", nostr.Tag{"subject", fmt.Sprint(n)}, nostr.Tag{"a", c.repo.of.String()},
-		nostr.Tag{"c", x.tip.String()}, nostr.Tag{"clone", g.CloneURL(x.of)})
+		nostr.Tag{"c", x.tip.String()}, append(nostr.Tag{"clone"}, c.clones(x)...))
 	c.all = append(c.all, x)
 	other := c.w.History.Commit(fmt.Sprint("another", n), c.repo.tip)
 	brings := x.tip
@@ -153,10 +154,20 @@ func (c *contributors) contribute(g *sim.Graspd) {
 	}
 }
 
-// publish sends the event to both, as far as they run. The one that is not named wants it for its repository alone.
+// clones are the URLs of the places that the event of a contribution names.
+func (c *contributors) clones(x *contribution) (urls []string) {
+	for _, g := range []*sim.Graspd{c.home, c.place} {
+		if x.both || x.at == g {
+			urls = append(urls, g.CloneURL(x.of))
+		}
+	}
+	return urls
+}
+
+// publish sends the event to those that it names, as far as they run, and to the one with the repository, which wants it for that alone.
 func (c *contributors) publish(x *contribution) {
-	for _, g := range []*sim.Graspd{x.at, c.home} {
-		if !g.Running() {
+	for _, g := range []*sim.Graspd{c.home, c.place} {
+		if !g.Running() || g == c.place && x.at != g && !x.both {
 			continue
 		}
 		if v := g.Publish(x.Event); !v.OK() {
@@ -189,7 +200,7 @@ func (c *contributors) look() {
 		for by := range 4 {
 			of := grasp.Contributed(testkit.Someone(10+by), c.repo.of.D)
 			for _, r := range g.Refs(of).List {
-				if !slices.ContainsFunc(c.all, func(x *contribution) bool { return x.at == g && x.of == of && x.ref() == r }) {
+				if !slices.ContainsFunc(c.all, func(x *contribution) bool { return (x.at == g || x.both) && x.of == of && x.ref() == r }) {
 					c.Errorf("%s serves %v at %s", g.Name, r, of)
 				}
 			}
@@ -222,8 +233,10 @@ func (c *contributors) end() {
 				through++
 			}
 		}
-		if other := map[*sim.Graspd]*sim.Graspd{c.home: c.place, c.place: c.home}[x.at]; other.Serves(x.of, x.ref()) {
-			c.Errorf("%s has what was contributed at %s", other.Name, x.at.Name)
+		// The place at the other server gets it from there, unless the repository is there, which does.
+		other := map[*sim.Graspd]*sim.Graspd{c.home: c.place, c.place: c.home}[x.at]
+		if got := other.Serves(x.of, x.ref()); got != (want && x.both && other == c.place) {
+			c.Errorf("%s has what was contributed at %s: %v, at both: %v", other.Name, x.at.Name, got, x.both)
 		}
 	}
 	if !c.repo.main(c.home) {
