@@ -11,23 +11,6 @@ import (
 	"github.com/graspd/graspd/internal/step"
 )
 
-// A relay is on the account of the owner who alone names it, and on nobody's where others do too, or the operator.
-func TestAccount(t *testing.T) {
-	f := newFold(t, plan.URL(relay(3)))
-	a, b := key(0), key(1)
-	f.AddAll(f.Announce(a, "x", 10, []string{us, relay(1), relay(2), relay(3)}), f.Announce(a, "y", 10, []string{us, relay(1)}),
-		f.Announce(b, "x", 10, []string{us, relay(2)}))
-	f.Step()
-	for n, want := range map[int]string{1: a.String(), 2: "", 3: ""} {
-		if got := f.Wants[plan.URL(relay(n))].Party(); got != want {
-			t.Errorf("relay %d is on the account of %q, not %q", n, got, want)
-		}
-	}
-	if got := (&plan.Want{}).Party(); got != "" {
-		t.Errorf("one that nobody wants is on the account of %q", got)
-	}
-}
-
 func TestUseOfASlot(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, plan.Config{})

@@ -1,8 +1,6 @@
 package relaysync
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestFirstCatchup(t *testing.T) {
 	type look struct {
