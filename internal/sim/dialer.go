@@ -13,8 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/relaysync"
 )
 
-// dialer reaches fake relays frame by frame and everybody else over the network.
-// Whatever it does takes some time.
+// dialer reaches fake relays frame by frame and everybody else over the network. Each dial takes some time.
 type dialer struct {
 	from *Graspd
 	net  *relayconn.Dialer

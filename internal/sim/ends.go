@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// The order in which the parts of a graspd are to end: against the data, and those that tell of them last.
+// The order in which the parts of a graspd have to end: against the flow of data, and last those that tell about the others.
 var (
 	endsInOrder  = []string{"public listener", "engine", "reports", "moderator", "relay", "door"}
 	gitParts     = []string{"git sync", "hosting"} // after the engine
 	privateParts = []string{"page history", "private listener"}
 )
 
-// ends hears from the log which parts of a graspd have ended, and passes everything on.
+// ends is a log handler that notes which parts of a graspd have ended, and passes every line on.
 type ends struct {
 	slog.Handler
 	heard *heardEnds
@@ -28,10 +28,10 @@ type heardEnds struct {
 
 func newEnds(h slog.Handler) *ends { return &ends{h, &heardEnds{}} }
 
-// Enabled also lets the ends through.
+// Enabled returns true, so that Handle sees the lines about ends on every level.
 func (e *ends) Enabled(context.Context, slog.Level) bool { return true }
 
-// Handle passes a line on where it is wanted.
+// Handle notes the end of a part, and passes a line on that the next handler wants.
 func (e *ends) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == "ended" {
 		r.Attrs(func(a slog.Attr) bool {
@@ -47,13 +47,13 @@ func (e *ends) Handle(ctx context.Context, r slog.Record) error {
 	return e.Handler.Handle(ctx, r)
 }
 
-// WithAttrs and WithGroup keep listening.
+// WithAttrs implements slog.Handler.
 func (e *ends) WithAttrs(a []slog.Attr) slog.Handler { return &ends{e.Handler.WithAttrs(a), e.heard} }
 
-// WithGroup is as WithAttrs.
+// WithGroup implements slog.Handler.
 func (e *ends) WithGroup(name string) slog.Handler { return &ends{e.Handler.WithGroup(name), e.heard} }
 
-// judge fails the test where the parts have not ended one after another.
+// judge fails the test where the parts have not ended in the right order.
 func (e *ends) judge(t testing.TB, git, private bool) {
 	t.Helper()
 	want := endsInOrder

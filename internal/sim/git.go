@@ -20,8 +20,8 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// hosting is how a graspd of a world hosts repositories: on a disk in memory, which knows commits as names, and from the others of the
-// world, without a process or a byte of HTTP.
+// hosting returns how a graspd of a world hosts repositories: on a disk in memory, which knows commits only as names. It fetches from the others of
+// the world, without a process or a byte of HTTP.
 func (g *Graspd) hosting() *node.Git {
 	if g.disk == nil {
 		g.disk = gitfake.New()
@@ -29,10 +29,10 @@ func (g *Graspd) hosting() *node.Git {
 	return &node.Git{Disk: g.disk, Contributors: g.Contributors, Sync: &node.GitSync{Fetcher: neighbours{g}}}
 }
 
-// LoseGit takes all its git data away, while it is stopped.
+// LoseGit removes all git data of a stopped relay.
 func (g *Graspd) LoseGit() { g.disk = gitfake.New() }
 
-// Push pushes objects of the world's History as git would, and returns what is wrong; "" if nothing is.
+// Push pushes objects of the world's History as git would, and returns what the relay says is wrong; "" if nothing is.
 func (g *Graspd) Push(of nip34.Address, commands ...gitwire.Command) string {
 	var tips, haves []gitwire.ObjectID
 	for _, c := range commands {
@@ -54,7 +54,7 @@ func (g *Graspd) Push(of nip34.Address, commands ...gitwire.Command) string {
 	return wrong
 }
 
-// Refs are those that it serves of a repository.
+// Refs returns the refs of a repository that the relay serves.
 func (g *Graspd) Refs(of nip34.Address) *gitwire.Refs {
 	g.w.t.Helper()
 	r, _, err := g.run.Host.Find(of)
@@ -64,7 +64,7 @@ func (g *Graspd) Refs(of nip34.Address) *gitwire.Refs {
 	return r.Refs
 }
 
-// Serves reports whether it serves a branch or tag at an object, and has that.
+// Serves reports whether the relay serves a branch or tag at an object, and has that object.
 func (g *Graspd) Serves(of nip34.Address, ref gitwire.Ref) bool {
 	g.w.t.Helper()
 	r, _, err := g.run.Host.Find(of)
@@ -79,12 +79,12 @@ func (g *Graspd) Serves(of nip34.Address, ref gitwire.Ref) bool {
 	return err == nil && len(missing) == 0
 }
 
-// neighbours are the other graspds of a world as git servers, for one of them.
+// neighbours fetches for one graspd from the others of its world, as from git servers.
 type neighbours struct{ g *Graspd }
 
 var errUnreachable = errors.New("the server cannot be reached")
 
-// Advertised asks for the refs.
+// Advertised returns the refs that a neighbour serves.
 func (n neighbours) Advertised(ctx context.Context, source string) (gitfetch.Result, error) {
 	_, refs, err := n.find(ctx, source)
 	return gitfetch.Result{Refs: refs, Requests: 2}, err
@@ -128,7 +128,7 @@ func (n neighbours) find(ctx context.Context, source string) (*Graspd, *gitwire.
 	return w.all[i], r.Refs, nil
 }
 
-// Fetch gives the groups that are shown whole.
+// Fetch fetches those groups whose objects are all shown by refs of the neighbour.
 func (n neighbours) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch.Result, err error) {
 	from, refs, err := n.find(ctx, r.URL)
 	if err != nil {
@@ -156,7 +156,7 @@ func (n neighbours) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch
 	return res, r.Pack(ctx, ids, bytes.NewReader(pack))
 }
 
-// CloneURL is where it has somebody's repository.
+// CloneURL returns the clone URL of a repository at this relay.
 func (g *Graspd) CloneURL(of nip34.Address) string {
 	at := g.Service.CloneURL
 	if grasp.IsContributed(of) {
@@ -165,10 +165,10 @@ func (g *Graspd) CloneURL(of nip34.Address) string {
 	return strings.Replace(at(of.PubKey, of.D), "https://", "http://", 1)
 }
 
-// GitSync is how its search for git data stands.
+// GitSync returns the state of the relay's search for git data.
 func (g *Graspd) GitSync(ctx context.Context) status.GitSync { return g.run.GitSync.Status(ctx) }
 
-// Connected reports whether it is connected to a relay.
+// Connected reports whether the relay is connected to another one.
 func (g *Graspd) Connected(ctx context.Context, to grasp.RelayURL) bool {
 	return slices.ContainsFunc(g.Engine().Relays(ctx), func(r status.Relay) bool { return r.URL == to && r.Connected })
 }

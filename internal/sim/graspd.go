@@ -26,7 +26,7 @@ import (
 	"github.com/graspd/graspd/internal/testkit"
 )
 
-// Options say what one graspd is like. They are read at each start.
+// Options say what one graspd is like. Start reads them.
 type Options struct {
 	Bootstrap    []grasp.RelayURL
 	Verifier     nostr.Verifier // nil takes marks
@@ -34,18 +34,17 @@ type Options struct {
 	MinPoW       int           // bits that events must show (NIP-13)
 	Ping         time.Duration // between two pings, to clients and to relays; 0 is 30 s
 	Door         ingest.Limits
-	Private      bool                    // it has a private listener, on the host of that name behind "private."
+	Private      bool                    // it has a private listener, on the host "private." and its name
 	Engine       func(*relaysync.Config) // changes what the engine gets
 	Git          bool                    // it hosts repositories
-	Archive      []string                // what it archives, as operators name it
-	Mailboxes    bool                    // it asks participants\' mailboxes
-	Index        []grasp.RelayURL        // which these are it asks there
-	Contributors bool                    // pull requests are pushed to it (GRASP-06)
-	Members      policy.PubKeys          // for whom alone it is (GRASP-08), and then it signs as other relays check; nil is everybody
+	Archive      []string                // entries of what it archives, as operators write them
+	Mailboxes    bool                    // it asks participants' mailboxes
+	Index        []grasp.RelayURL        // relays that it asks which these are
+	Contributors bool                    // it takes pushes of pull requests (GRASP-06)
+	Members      policy.PubKeys          // it serves only these (GRASP-08), and signs for real, as other relays check that; nil is everybody
 }
 
-// Graspd is one whole relay: store, door, server and engine, built in the order
-// of the binary, with a disk of its own that outlives its stops.
+// Graspd is one whole relay: store, door, server and engine, built in the order of the binary, with a disk of its own that outlives its stops.
 type Graspd struct {
 	Options
 	Name    string
@@ -57,12 +56,12 @@ type Graspd struct {
 	skew  atomic.Int64 // of its wall clock, in nanoseconds
 	host  *Host
 	past  *history
-	full  atomic.Bool // its disk
-	lives int         // so far
+	full  atomic.Bool // its disk is full
+	lives int         // how often it was started
 	run   *running    // nil while it is stopped
-	up    *node.Node  // the same for neighbours; guarded by w.mu
+	up    *node.Node  // the node that neighbours reach; nil while it is stopped; guarded by w.mu
 	disk  *gitfake.Fake
-	dir   string // for packs that are kept
+	dir   string // for kept packs
 }
 
 // running is one life of the process.
@@ -72,7 +71,7 @@ type running struct {
 	ends *ends
 }
 
-// Graspd adds a relay that is not started yet.
+// Graspd adds a relay, which Start starts.
 func (w *World) Graspd(name string, o Options) *Graspd {
 	w.t.Helper()
 	service, err := grasp.ParseService(name)
@@ -90,7 +89,7 @@ func (w *World) Graspd(name string, o Options) *Graspd {
 	return g
 }
 
-// durable makes a directory that a power cut leaves.
+// durable makes a directory that survives a power cut.
 func durable(fs vfs.FS, dir string) error {
 	if dir == fs.PathDir(dir) {
 		return nil
@@ -108,10 +107,10 @@ func durable(fs vfs.FS, dir string) error {
 	return errors.Join(parent.Sync(), parent.Close())
 }
 
-// secret is the key of a relay that has to show who it is.
+// secret returns the secret key of a relay that has to prove who it is.
 func (g *Graspd) secret() nostr.SecretKey { return nostr.SecretKey(sha256.Sum256([]byte(g.Name))) }
 
-// Key is the relay's own key.
+// Key returns the relay's own key.
 func (g *Graspd) Key() nostr.PubKey {
 	if g.Members != nil {
 		return g.secret().PubKey()
@@ -119,19 +118,19 @@ func (g *Graspd) Key() nostr.PubKey {
 	return nostr.PubKey(sha256.Sum256([]byte(g.Name)))
 }
 
-// SetMembers makes these the members of a private one that runs.
+// SetMembers changes the members of a private relay that runs.
 func (g *Graspd) SetMembers(keys policy.PubKeys) {
 	g.Members = keys
 	g.run.Set(context.Background(), node.Settings{Info: nip11.Document{Name: g.Name}, MinPoW: g.MinPoW, Members: keys})
 }
 
-// Skew sets the relay's wall clock that far ahead of the true time.
+// Skew sets how far the relay's wall clock is ahead of the true time.
 func (g *Graspd) Skew(d time.Duration) { g.skew.Store(int64(d)) }
 
-// now is the relay's wall clock.
+// now returns the time of the relay's wall clock.
 func (g *Graspd) now() time.Time { return g.w.Now().Add(time.Duration(g.skew.Load())) }
 
-// FillDisk leaves no space on its disk, or lots again.
+// FillDisk leaves no space on the relay's disk, or lots again.
 func (g *Graspd) FillDisk(full bool) { g.full.Store(full) }
 
 func (g *Graspd) space() (uint64, error) {
@@ -141,19 +140,19 @@ func (g *Graspd) space() (uint64, error) {
 	return 1 << 40, nil
 }
 
-// Host is its place in the network.
+// Host returns the relay's place in the network.
 func (g *Graspd) Host() *Host { return g.host }
 
-// Running reports whether it was started and not stopped.
+// Running reports whether the relay was started and not stopped.
 func (g *Graspd) Running() bool { return g.run != nil }
 
-// Store is the store of the running relay.
+// Store returns the store of the running relay.
 func (g *Graspd) Store() *store.Store { return g.run.Store }
 
-// Engine is the sync engine of the running relay.
+// Engine returns the sync engine of the running relay.
 func (g *Graspd) Engine() *relaysync.Engine { return g.run.Engine }
 
-// Start runs it, with what is on its disk.
+// Start starts the relay, with what is on its disk.
 func (g *Graspd) Start() {
 	g.w.t.Helper()
 	if err := g.start(); err != nil {
@@ -169,7 +168,7 @@ func (g *Graspd) start() error {
 	}
 	c := node.Config{
 		Service: g.Service, MinPoW: g.MinPoW, Mailboxes: g.Mailboxes, Verifier: verifier, Door: g.Door, Limits: g.Limits, Ping: g.Ping, Now: g.now, Identity: g.identity,
-		Workers: 1, // several would take the events of one moment in an order of their own
+		Workers: 1, // several would take events of the same moment in any order
 		Store:   store.Options{FS: g.fs, CacheBytes: 1 << 20, TableBytes: 256 << 10, FreeSpace: g.space},
 		Info:    nip11.Document{Name: g.Name},
 		Sync:    &node.Sync{Bootstrap: g.Bootstrap, Index: g.Index, Dialer: newDialer(g), Engine: relaysync.Config{PingEvery: g.Ping}},
@@ -200,14 +199,14 @@ func (g *Graspd) start() error {
 	return nil
 }
 
-// show lets neighbours reach it, or no more.
+// show lets neighbours reach a node; with nil they reach the relay no more.
 func (g *Graspd) show(n *node.Node) {
 	g.w.mu.Lock()
 	defer g.w.mu.Unlock()
 	g.up = n
 }
 
-// identity is that of a relay whose marks are taken for signatures, unless it has to show who it is.
+// identity returns the relay's identity. It signs with marks, unless the relay has to prove who it is.
 func (g *Graspd) identity() (node.Identity, error) {
 	if g.Members != nil {
 		return node.Identity{PubKey: g.Key(), Sign: func(e *nostr.Event) error { return g.secret().Sign(e, [32]byte{}) }}, nil
@@ -218,7 +217,7 @@ func (g *Graspd) identity() (node.Identity, error) {
 	}}, nil
 }
 
-// serve runs it, and what follows its store; stop ends both.
+// serve runs a node, and follows the feed of its store. stop ends both.
 func (g *Graspd) serve(n *node.Node) (stop func() error) {
 	ctx, end := context.WithCancel(context.Background())
 	feedCtx, endFeed := context.WithCancel(context.Background())
@@ -246,7 +245,7 @@ type part struct {
 func (p *part) run(f func() error) { p.done.Go(func() { p.err = f() }) }
 func (p *part) wait() error        { p.done.Wait(); return p.err }
 
-// Stop ends it as a signal does. It does nothing for one that does not run.
+// Stop ends the relay as a signal does, and fails the test where that takes too long. It does nothing where the relay does not run.
 func (g *Graspd) Stop() {
 	g.w.t.Helper()
 	if g.run == nil {
@@ -264,10 +263,10 @@ func (g *Graspd) Stop() {
 	g.run = nil
 }
 
-// Crash ends it as a power cut does: of what was not written through, a random part is lost.
+// Crash ends the relay as a power cut does: a random part of what was not synced is lost.
 func (g *Graspd) Crash() {
 	g.w.t.Helper()
-	// How much the disk asks of r depends on what the store does on the side.
+	// Each life has a source of its own: how much CrashClone draws depends on what the store does on the side.
 	r := rand.New(rand.NewPCG(g.w.seed, uint64(g.lives)))
 	g.past.cut(true)
 	disk := g.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: r})
@@ -297,7 +296,7 @@ func (g *Graspd) dial(ctx context.Context, _, address string) (net.Conn, error) 
 	return g.w.Net.Dial(ctx, g.Name, hostOf(address))
 }
 
-// Has says whether an event is served.
+// Has reports whether the relay serves an event.
 func (g *Graspd) Has(e *nostr.Event) bool {
 	g.w.t.Helper()
 	v := g.run.Store.View()
@@ -309,7 +308,7 @@ func (g *Graspd) Has(e *nostr.Event) bool {
 	return ok
 }
 
-// WantStored fails the test for events that are not served.
+// WantStored fails the test for each event that the relay does not serve.
 func (g *Graspd) WantStored(events ...*nostr.Event) {
 	g.w.t.Helper()
 	for _, e := range events {
@@ -319,7 +318,7 @@ func (g *Graspd) WantStored(events ...*nostr.Event) {
 	}
 }
 
-// WantAbsent fails the test for events that are served.
+// WantAbsent fails the test for each event that the relay serves.
 func (g *Graspd) WantAbsent(events ...*nostr.Event) {
 	g.w.t.Helper()
 	for _, e := range events {

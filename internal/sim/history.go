@@ -8,21 +8,21 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// history is what the feed of one relay has told over all its lives.
+// history has what the feed of one relay has told over all its lives.
 type history struct {
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	ever    map[nostr.ID]*nostr.Event
 	present map[nostr.ID]bool
 	cursor  store.Seq
-	over    bool // the power is gone: what the old process still does never happened
+	over    bool // the power is gone: nothing that the old process still does counts
 }
 
 func newHistory() *history {
 	return &history{ever: make(map[nostr.ID]*nostr.Event), present: make(map[nostr.ID]bool)}
 }
 
-// follow reads the feed of a store until ctx ends, and to its end then. What is
-// told twice as new fails the test.
+// follow reads the feed of a store until ctx has ended and the feed has no more entries. An event that the feed tells as new a second time fails
+// the test.
 func (g *Graspd) follow(ctx context.Context, s *store.Store) {
 	h := g.past
 	for {
@@ -47,14 +47,14 @@ func (g *Graspd) follow(ctx context.Context, s *store.Store) {
 	}
 }
 
-// cut ends the history of a life, or lets that of the next begin.
+// cut ends the history of a life, with over, or lets that of the next begin.
 func (h *history) cut(over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.over = over
 }
 
-// tell takes one entry; false at the end of a life.
+// tell takes one entry of the feed. It returns false at the end of a life.
 func (g *Graspd) tell(x store.Entry) bool {
 	h := g.past
 	h.mu.Lock()
@@ -80,7 +80,7 @@ func (g *Graspd) tell(x store.Entry) bool {
 	return true
 }
 
-// Ever are all events that the relay has ever served.
+// Ever returns all events that the relay has ever served.
 func (g *Graspd) Ever() map[nostr.ID]*nostr.Event {
 	g.past.mu.Lock()
 	defer g.past.mu.Unlock()
@@ -91,7 +91,7 @@ func (g *Graspd) Ever() map[nostr.ID]*nostr.Event {
 	return out
 }
 
-// Served are the events that the relay serves now.
+// Served returns the events that the relay serves now.
 func (g *Graspd) Served() map[nostr.ID]*nostr.Event {
 	g.w.t.Helper()
 	v := g.run.Store.View()

@@ -16,19 +16,18 @@ import (
 	"github.com/graspd/graspd/internal/testkit/pipe"
 )
 
-// hostAddr is where every host seems to be.
+// hostAddr is the address that every host seems to have.
 const hostAddr = "192.0.2.1:80"
 
-// Network connects hosts by name over pipes. Whatever is sent arrives in order,
-// after a time that depends on the seed and on what was sent before on the same
-// connection alone, and hardly ever at the time at which anything else arrives.
+// Network connects hosts by name over pipes. Whatever they send arrives in order, after a time that depends only on the seed and on what was sent
+// before on the same connection. Hardly ever do two things arrive at the same time.
 type Network struct {
-	Latency time.Duration // the longest usual time on the way; the shortest is 1 ms
+	Latency time.Duration // bounds the time on the way, but for a jitter of 5 ms; the shortest is 1 ms
 	seed    uint64
 
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards the fields below
 	hosts map[string]*Host
-	dials map[string]int // per pair of hosts, so far
+	dials map[string]int // dials so far, by pair of hosts
 }
 
 // NewNetwork returns a network without hosts.
@@ -36,14 +35,14 @@ func NewNetwork(seed uint64) *Network {
 	return &Network{Latency: 60 * time.Millisecond, seed: seed, hosts: make(map[string]*Host), dials: make(map[string]int)}
 }
 
-// Host is a place that can be connected to.
+// Host is a place in the network that accepts connections.
 type Host struct {
 	name string
 
-	mu       sync.Mutex // guards all below
+	mu       sync.Mutex // guards the fields below
 	fault    Fault
 	listener *listener
-	links    []*pipe.Conn // its own ends
+	links    []*pipe.Conn // its own ends of open connections
 }
 
 // Fault is what happens to those who connect to a host.
@@ -52,12 +51,12 @@ type Fault int
 // The faults of a host.
 const (
 	Fine       Fault = iota
-	Refuses          // new connections
-	Swallows         // new connections: nothing ever comes back
-	Unresolved       // the name is not known
+	Refuses          // it refuses new connections
+	Swallows         // new connections hang: nothing ever comes back
+	Unresolved       // nobody knows its name
 )
 
-// Host returns the host of that name, and makes it where there is none.
+// Host returns the host with a name, and makes it where there is none.
 func (n *Network) Host(name string) *Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -105,7 +104,7 @@ func (h *Host) open() []*pipe.Conn {
 	return slices.Clone(h.links)
 }
 
-// Dial connects from one host to another. It returns as the other accepts.
+// Dial connects from one host to another. It returns when the other accepts.
 func (n *Network) Dial(ctx context.Context, from, to string) (net.Conn, error) {
 	h := n.Host(to)
 	h.mu.Lock()
@@ -154,7 +153,7 @@ func (n *Network) link(h *Host, from, to string) (client, server *pipe.Conn) {
 	return client, server
 }
 
-// Delay returns what draws the time on the way, for one direction of one connection.
+// Delay returns the function that draws the time on the way, for one direction of one connection by its name.
 func (n *Network) Delay(name string) func() time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
@@ -194,7 +193,7 @@ func (l *listener) Close() error {
 
 func (l *listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(hostAddr)) }
 
-// hostOf takes the port off an address.
+// hostOf returns an address without its port.
 func hostOf(address string) string {
 	host, _, ok := strings.Cut(address, ":")
 	if !ok {

@@ -11,11 +11,10 @@ import (
 	"github.com/graspd/graspd/internal/testkit"
 )
 
-// era is how far the clocks of a world are ahead of the bubble's, which begins in
-// 2000: graspd knows that hardly any event is older than 2020.
+// era is how far the clocks of a world are ahead of the bubble's, which begins in 2000: graspd assumes that hardly any event is older than 2020.
 const era = 26 * 365 * 24 * time.Hour
 
-// World is everything that one run consists of. It lives in one bubble.
+// World has everything of one run. It lives in one bubble.
 type World struct {
 	t     testing.TB
 	seed  uint64
@@ -25,7 +24,7 @@ type World struct {
 	all   []*Graspd
 
 	History gitfake.History // all git objects of the world
-	mu      sync.Mutex      // guards which of all are up
+	mu      sync.Mutex      // guards the field up of every Graspd
 }
 
 // New returns an empty world. The same seed gives the same world.
@@ -36,7 +35,7 @@ func New(t testing.TB, seed uint64) *World {
 	return w
 }
 
-// Tell writes what all graspds log to the test's output.
+// Tell has all graspds log to the test's output. Call it before they start.
 func (w *World) Tell() {
 	w.log = slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
@@ -49,19 +48,19 @@ func (w *World) Tell() {
 // bubbleEpoch is when the clock of every bubble begins.
 var bubbleEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Age is how long the world has existed.
+// Age returns how long the world has existed.
 func (w *World) Age() time.Duration { return time.Since(bubbleEpoch) }
 
-// Now is the true time.
+// Now returns the true time.
 func (w *World) Now() time.Time { return time.Now().Round(0).Add(era) }
 
-// Unix is the true time in seconds.
+// Unix returns the true time in seconds.
 func (w *World) Unix() int64 { return w.Now().Unix() }
 
 // Fake adds a scripted relay.
 func (w *World) Fake(name string) *testkit.FakeRelay { return w.Fakes.Relay(URL(name)) }
 
-// URL is the address of the relay of that name.
+// URL returns the URL of the relay with a name.
 func URL(name string) grasp.RelayURL { return grasp.RelayURL("ws://" + name) }
 
 // End stops all graspds that run.

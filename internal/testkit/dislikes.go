@@ -7,23 +7,23 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// OddMode is how a fake relay treats a filter with a value that it does not take: one of more than 255 bytes, with a NUL,
-// or that contains Unloved.
+// OddMode says how a fake relay treats a filter with a value that it does not take: one of more than 255 bytes, with a NUL, or with Unloved in
+// it.
 type OddMode int
 
-// The ways to treat a REQ or NEG-OPEN with such a value; it is refused as a whole.
+// The ways to treat a REQ or NEG-OPEN with such a value. The relay refuses it as a whole.
 const (
 	OddFine   OddMode = iota
 	OddNotice         // a NOTICE that names no subscription and says what is wrong, as strfry did
 	OddClosed         // CLOSED that says so
-	OddVague          // CLOSED that does not
+	OddVague          // CLOSED that does not say what is wrong
 	OddSilent         // no answer
 )
 
-// Unloved is what a value contains that a relay does not take for no reason that anybody could know.
+// Unloved makes a fake relay refuse a value that contains it, for no reason that anybody could know.
 const Unloved = "unloved"
 
-// OddText is how strfry says it.
+// OddText is the text of strfry for such a value.
 const OddText = "ERROR: bad req: error parsing #a: filter item too large"
 
 func (f *FakeRelay) hasOdd(filters ...nostr.Filter) bool {
@@ -33,7 +33,7 @@ func (f *FakeRelay) hasOdd(filters ...nostr.Filter) bool {
 	})
 }
 
-// dislikes refuses a request for one value; neg says that it is a NEG-OPEN.
+// dislikes refuses a request with a value that the relay does not take, and reports whether it did. neg says that the request is a NEG-OPEN.
 func (c *fakeConn) dislikes(sub string, neg bool, filters ...nostr.Filter) bool {
 	f := c.relay
 	if !f.hasOdd(filters...) {

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Key returns a secret key that depends on n alone.
+// Key returns a secret key that depends only on n.
 func Key(n int) nostr.SecretKey {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n))

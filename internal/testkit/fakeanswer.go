@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// req answers a REQ, or does what the relay does instead.
+// req answers a REQ, or does what the relay's habits and temper ask for instead.
 func (c *fakeConn) req(m nostr.Req) {
 	f := c.relay
 	if c.demands(m) || c.dislikes(m.Sub, false, m.Filters...) {
@@ -53,7 +53,7 @@ func (c *fakeConn) req(m nostr.Req) {
 	}
 }
 
-// tooMuch finds the bound that a REQ exceeds.
+// tooMuch returns the bound that a REQ exceeds, if it exceeds one.
 func (f *FakeRelay) tooMuch(m nostr.Req) (Bound, bool) {
 	if f.Filters.exceeded(len(m.Filters)) {
 		return f.Filters, true
@@ -73,7 +73,7 @@ func (f *FakeRelay) tooMuch(m nostr.Req) (Bound, bool) {
 	return Bound{}, false
 }
 
-// refuse says no in the relay's own way.
+// refuse refuses a REQ in the way of the bound.
 func (c *fakeConn) refuse(m nostr.Req, b Bound) {
 	c.refused(m.Sub)
 	switch b.How {
@@ -87,7 +87,7 @@ func (c *fakeConn) refuse(m nostr.Req, b Bound) {
 	}
 }
 
-// troubled does to a request what the relay's temper has in store, and reports whether that was all.
+// troubled does to a request what the relay's temper has in store. It reports whether the request gets no other answer.
 func (c *fakeConn) troubled(sub string) bool {
 	t := c.relay.temper()
 	if c.chance(t.Junk) {
@@ -114,7 +114,7 @@ func (c *fakeConn) troubled(sub string) bool {
 	return false
 }
 
-// stored sends what is stored; false when the connection ended in the middle.
+// stored sends the stored events; false when the REQ or the connection ended in the middle.
 func (c *fakeConn) stored(m nostr.Req) bool {
 	t := c.relay.temper()
 	for _, fl := range m.Filters {
@@ -146,16 +146,16 @@ func (c *fakeConn) stored(m nostr.Req) bool {
 	return true
 }
 
-// isLive says whether a filter asks for what comes next and not for what is stored.
+// isLive reports whether a filter asks for events to come and not for stored ones.
 func isLive(fl nostr.Filter) bool { return fl.Limit != nil && *fl.Limit <= 1 && len(fl.IDs) == 0 }
 
-// forge is another content under the same id.
+// forge returns a copy of an event with another content under the same id.
 func forge(e *nostr.Event) *nostr.Event {
 	x := nostr.Event{ID: e.ID, PubKey: e.PubKey, CreatedAt: e.CreatedAt, Kind: e.Kind, Tags: e.Tags, Content: e.Content + " forged", Sig: e.Sig}
 	return &x
 }
 
-// eose ends the stored part, or not.
+// eose sends the EOSE of a REQ, unless habits or temper say otherwise.
 func (c *fakeConn) eose(m nostr.Req) {
 	f, t := c.relay, c.relay.temper()
 	zero := len(m.Filters) > 0
@@ -180,7 +180,7 @@ func (c *fakeConn) eose(m nostr.Req) {
 	}
 }
 
-// ended is how a REQ ends by the relay's will.
+// ended ends a REQ by the relay's will, with a CLOSED.
 func (c *fakeConn) ended(sub, reason string) {
 	c.refused(sub)
 	c.mu.Lock()

@@ -32,7 +32,7 @@ func (c *Conn) Write(ctx context.Context, b []byte) error {
 	return nil
 }
 
-// Ping is answered at once unless the relay is silent.
+// Ping returns at once, or waits until ctx ends while the relay is silent.
 func (c *Conn) Ping(ctx context.Context) error {
 	if c.c.relay.Silent.Load() {
 		<-ctx.Done()
@@ -40,10 +40,10 @@ func (c *Conn) Ping(ctx context.Context) error {
 	return c.c.cause(ctx)
 }
 
-// ExpectLarge does nothing: messages have no bound here.
+// ExpectLarge does nothing, as messages have no bound here.
 func (c *Conn) ExpectLarge() {}
 
-// Account does nothing.
+// SetParty does nothing.
 func (c *Conn) SetParty(string) {}
 
 // Close ends the connection.
@@ -52,14 +52,14 @@ func (c *Conn) Close(reason string) error {
 	return nil
 }
 
-// fakeConn is one connection as the relay sees it.
+// fakeConn is the relay's side of one connection.
 type fakeConn struct {
 	relay             *FakeRelay
 	number            int
 	toClient, toRelay *lane
 	done              chan struct{}
 
-	mu     sync.Mutex // guards all below
+	mu     sync.Mutex // guards the fields below
 	rng    *rand.Rand
 	err    error
 	subs   map[string][]nostr.Filter // open REQs
@@ -69,7 +69,7 @@ type fakeConn struct {
 	judge
 }
 
-// newConn makes a connection; what befalls it depends on rng alone. The caller holds f.mu.
+// newConn makes a connection. What happens to it by chance depends only on rng. The caller holds f.mu.
 func (f *FakeRelay) newConn(name string, rng *rand.Rand) *fakeConn {
 	c := &fakeConn{
 		relay: f, number: f.dials, toClient: newLane(nil), toRelay: newLane(nil), done: make(chan struct{}),
@@ -98,7 +98,7 @@ func (c *fakeConn) end(err error) {
 	}()
 }
 
-// cause is why the connection, or else ctx, has ended; nil when neither has.
+// cause returns why the connection, or else ctx, has ended; nil when neither has.
 func (c *fakeConn) cause(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *fakeConn) send(b []byte) {
 	c.toClient.put(context.Background(), c.done, b)
 }
 
-// chance says whether something happens that happens so many times of 100.
+// chance draws whether something happens that happens so many times of 100.
 func (c *fakeConn) chance(of100 int) bool {
 	if of100 == 0 {
 		return false
@@ -204,7 +204,7 @@ func (c *fakeConn) event(sub string, e *nostr.Event) {
 	c.show(sub, e)
 }
 
-// show sends an event that was not asked for.
+// show sends an event without counting it among the Deliveries.
 func (c *fakeConn) show(sub string, e *nostr.Event) {
 	c.relay.mu.Lock()
 	c.relay.sent++
@@ -212,7 +212,7 @@ func (c *fakeConn) show(sub string, e *nostr.Event) {
 	c.send(nostr.AppendRelayEvent(nil, sub, e.AppendJSON(nil)))
 }
 
-// broadcast shows an event to the live subscriptions that it matches.
+// broadcast sends an event to the live subscriptions that it matches.
 func (c *fakeConn) broadcast(e *nostr.Event) {
 	t := c.relay.temper()
 	var subs []string

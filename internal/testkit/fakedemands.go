@@ -6,21 +6,21 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// AuthMode is how a fake relay demands NIP-42.
+// AuthMode says how a fake relay demands NIP-42.
 type AuthMode int
 
 // The ways to demand AUTH for every REQ and NEG-OPEN.
 const (
 	AuthNone    AuthMode = iota
 	AuthFirst            // the challenge comes when the connection opens
-	AuthLate             // it comes after the first refusal
-	AuthNotice           // requests are refused by NOTICE, without their id
-	AuthRefused          // AUTH is answered with OK false
-	AuthUseless          // AUTH is taken and changes nothing
-	AuthSilent           // AUTH is not answered
+	AuthLate             // the challenge comes after the first refusal
+	AuthNotice           // the relay refuses requests by NOTICE, without their id
+	AuthRefused          // the relay answers AUTH with OK false
+	AuthUseless          // the relay takes AUTH and refuses requests all the same
+	AuthSilent           // the relay does not answer AUTH
 )
 
-// KindsMode is how a fake relay treats filters without kinds.
+// KindsMode says how a fake relay treats filters without kinds.
 type KindsMode int
 
 // The ways to treat a REQ with a filter that is not narrow enough.
@@ -28,7 +28,7 @@ const (
 	KindsAny     KindsMode = iota
 	KindsRefuses           // CLOSED where kinds are missing or contain 1, without authors
 	KindsEmpties           // EOSE at once and nothing ever, where a filter has fewer than two of authors, kinds and tags, and no ids
-	KindsFew               // as KindsRefuses, and no more than ten
+	KindsFew               // as KindsRefuses, and CLOSED for more than ten kinds
 )
 
 // Texts of relays that demand AUTH or kinds.
@@ -39,14 +39,14 @@ const (
 
 const challenge = "a challenge of the fake relay"
 
-// greet sends what a relay sends when a connection opens.
+// greet sends the challenge that some relays send when a connection opens.
 func (c *fakeConn) greet() {
 	if m := c.relay.Auth; m != AuthNone && m != AuthLate {
 		c.send(nostr.AppendAuthChallenge(nil, challenge))
 	}
 }
 
-// demands refuses a REQ for want of AUTH or kinds, or answers it with nothing.
+// demands refuses a REQ for want of AUTH or kinds, or answers it with nothing. It reports whether it did either.
 func (c *fakeConn) demands(m nostr.Req) bool {
 	f := c.relay
 	if c.barred(m.Sub, nostr.AppendClosed(nil, m.Sub, AuthText)) {
@@ -63,7 +63,7 @@ func (c *fakeConn) demands(m nostr.Req) bool {
 	return false
 }
 
-// barred refuses a request for want of AUTH; closed is the frame that says so of it.
+// barred refuses a request for want of AUTH, with the frame closed, and reports whether it did.
 func (c *fakeConn) barred(sub string, closed []byte) bool {
 	f := c.relay
 	c.mu.Lock()
@@ -77,7 +77,7 @@ func (c *fakeConn) barred(sub string, closed []byte) bool {
 	}
 	c.refused(sub)
 	if f.Auth != AuthLate {
-		c.send(nostr.AppendAuthChallenge(nil, challenge)) // as some do each time
+		c.send(nostr.AppendAuthChallenge(nil, challenge)) // some relays send it each time
 	}
 	c.send(closed)
 	if f.Auth == AuthLate {
@@ -135,7 +135,7 @@ func (f *FakeRelay) Authors() []nostr.PubKey {
 	return slices.Clone(f.auths)
 }
 
-// unkind refuses a filter for its kinds; "" is no refusal.
+// unkind returns the reason to refuse filters for their kinds; "" is none.
 func (f *FakeRelay) unkind(filters ...nostr.Filter) string {
 	for _, x := range filters {
 		switch {
@@ -149,7 +149,7 @@ func (f *FakeRelay) unkind(filters ...nostr.Filter) string {
 	return ""
 }
 
-// scrapes says whether a REQ is silently answered with nothing.
+// scrapes reports whether the relay silently answers a REQ with nothing.
 func (f *FakeRelay) scrapes(filters []nostr.Filter) bool {
 	return f.Kinds == KindsEmpties && slices.ContainsFunc(filters, func(x nostr.Filter) bool {
 		parts := 0

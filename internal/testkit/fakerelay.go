@@ -1,6 +1,5 @@
-// Package testkit holds what tests of several packages share: a network of
-// scripted relays that judge their client, and signed and fake-signed events.
-// Only tests import it.
+// Package testkit has what tests of several packages share: a network of scripted relays that judge their client, and signed and fake-signed
+// events. Only tests import it.
 package testkit
 
 import (
@@ -18,42 +17,40 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// FakeRelay is a remote relay under a test's control. It answers as scripted by
-// its fields and fails the test when its client breaks the protocol: a
-// malformed frame, a reused subscription id, more subscriptions, filters or
-// bytes than it bears, traffic after close. Fields are set before the first
-// connection; switches are atomics and may be turned at any time.
+// FakeRelay is a remote relay under a test's control. It answers as its fields say. It fails the test when its client breaks the protocol: by a
+// malformed frame, a reused subscription id, more subscriptions, filters or bytes than it allows, or traffic after a close. Set fields before the
+// first connection; atomics are switches, which may change at any time.
 type FakeRelay struct {
 	URL  grasp.RelayURL
-	Info *nip11.Document // nil = none is served
+	Info *nip11.Document // nil: the relay serves none
 	Habits
 
-	// What the relay tells: more fails the test. 0 = any.
+	// Limits that the relay tells its clients; more fails the test. 0 is any.
 	MaxSubs    int // subscriptions per connection
 	MaxFilters int // filters per REQ
 	MaxMessage int // bytes
 
 	RefuseDial atomic.Bool
-	Silent     atomic.Bool // accepts and reads, never answers
+	Silent     atomic.Bool // the relay accepts and reads, but never answers
 	NoEOSE     atomic.Bool
 	Status     atomic.Int32 // HTTP status that refuses the upgrade
 	Temper     atomic.Pointer[Temper]
-	// Refuse may turn a REQ down: it returns the frame to send instead of an answer, or "".
+	// Refuse may refuse a REQ: it returns the frame to send instead of an answer; "" does not refuse.
 	Refuse func(sub string, filters []nostr.Filter) string
-	// Tap sees every frame as the relay reads or sends it: which connection, whether the client sent it.
+	// Tap sees every frame that the relay reads or sends, with the number of the connection; up says that the client sent the frame.
 	Tap func(conn int, up bool, frame []byte)
 
 	t      testing.TB
 	delay  Delay
 	seed   uint64
-	mu     sync.Mutex // guards all below
+	mu     sync.Mutex // guards the fields below
 	events []*nostr.Event
 	conns  []*fakeConn
 	dials  int
 	from   map[string]int // dials by client
 	lossy  bool
 	sent   int
-	moved  map[nostr.ID]int // what live filters with a limit of 1 bring is not among them
+	moved  map[nostr.ID]int // how often each was sent, without what live filters with a limit of 1 bring
 	reqs   []string         // every client frame in order
 	auths  []nostr.PubKey
 }
@@ -83,7 +80,7 @@ func (f *FakeRelay) Store(events ...*nostr.Event) {
 	}
 }
 
-// Delete takes an event away.
+// Delete removes an event.
 func (f *FakeRelay) Delete(id nostr.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,14 +96,14 @@ func (f *FakeRelay) Drop() {
 
 var errDropped = errors.New("dropped by the relay")
 
-// Send puts a frame on all connections, asked for or not.
+// Send sends a frame on all connections, whether anybody asked for it or not.
 func (f *FakeRelay) Send(frame []byte) {
 	for _, c := range f.connected() {
 		c.send(frame)
 	}
 }
 
-// Stall stops, or starts again, the reading of what clients send on the connections that are open.
+// Stall stops, or starts again, reading from the connections that are open.
 func (f *FakeRelay) Stall(on bool) {
 	for _, c := range f.connected() {
 		c.toRelay.stall(on)
@@ -119,7 +116,7 @@ func (f *FakeRelay) connected() []*fakeConn {
 	return slices.Clone(f.conns)
 }
 
-// lose notes that a client was not told what it should have been.
+// lose notes that the relay has kept something from a client.
 func (f *FakeRelay) lose() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,8 +132,8 @@ func (f *FakeRelay) Dials() int { f.mu.Lock(); defer f.mu.Unlock(); return f.dia
 // Sent returns how many events were sent, repeats included.
 func (f *FakeRelay) Sent() int { f.mu.Lock(); defer f.mu.Unlock(); return f.sent }
 
-// Deliveries returns how often each event was sent, but for the newest one that a
-// live filter brings where a limit of 0 is not taken: nobody asked for that.
+// Deliveries returns how often each event was sent. It does not count the newest event that a live filter with a limit of 1 brings, for relays
+// that take no limit of 0: nobody wants that event.
 func (f *FakeRelay) Deliveries() map[nostr.ID]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +154,7 @@ func (f *FakeRelay) Open() int {
 	return n
 }
 
-// admit decides about a dial and makes the connection.
+// admit refuses a dial or makes the connection.
 func (f *FakeRelay) admit(from string) (*Conn, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,7 +185,7 @@ func (f *FakeRelay) temper() Temper {
 
 func hits(r *rand.Rand, of100 int) bool { return of100 > 0 && r.IntN(100) < of100 }
 
-// HTTPError refuses a dial with a status.
+// HTTPError is the error of a dial that was refused with an HTTP status.
 type HTTPError int
 
 func (e HTTPError) Error() string { return fmt.Sprintf("HTTP status %d", int(e)) }

@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// keep stores an event unless an honest relay would not. The caller holds mu.
+// keep stores an event, unless the relay is Honest and the event is deleted, replaced or there. It reports whether it did. The caller holds mu.
 func (f *FakeRelay) keep(e *nostr.Event) bool {
 	if !f.Honest {
 		f.events = append(f.events, e)
@@ -45,14 +45,14 @@ func deletes(d, e *nostr.Event) bool {
 	return false
 }
 
-// Events are what the relay would show.
+// Events returns the events that the relay would send.
 func (f *FakeRelay) Events() []*nostr.Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(f.events), func(e *nostr.Event) bool { return f.withheld(e.ID) })
 }
 
-// match answers a filter from what is stored, capped and ordered as the relay does.
+// match returns the answer to a filter from the stored events, capped and ordered by the relay's habits.
 func (c *fakeConn) match(fl nostr.Filter) []*nostr.Event {
 	f := c.relay
 	f.mu.Lock()
@@ -81,7 +81,7 @@ func newestFirst(a, b *nostr.Event) int {
 	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), a.ID.Compare(b.ID))
 }
 
-// page is how many events the relay gives where so many are asked for.
+// page returns how many events the relay gives to a filter with that limit.
 func (f *FakeRelay) page(limit *int) int {
 	asked := 1 << 30
 	if limit != nil {
@@ -96,7 +96,7 @@ func (f *FakeRelay) page(limit *int) int {
 	return f.PageCap
 }
 
-// answers says whether the relay takes a stored event for an answer to a filter.
+// answers reports whether the relay takes a stored event for an answer to a filter.
 func (f *FakeRelay) answers(fl nostr.Filter, e *nostr.Event) bool {
 	if !f.Loose {
 		return fl.Matches(e)
@@ -120,7 +120,7 @@ func (f *FakeRelay) answers(fl nostr.Filter, e *nostr.Event) bool {
 	return fl.Matches(e)
 }
 
-// set is what the relay reconciles for a filter, and how many events match.
+// set returns the set that the relay reconciles for a filter, and how many events match.
 func (c *fakeConn) set(fl nostr.Filter) (*negentropy.Set, int) {
 	f := c.relay
 	f.mu.Lock()
@@ -150,7 +150,7 @@ func (c *fakeConn) set(fl nostr.Filter) (*negentropy.Set, int) {
 	return negentropy.NewSet(items), n
 }
 
-// invented are ids of events that are nowhere, within the times of a filter.
+// invented makes ids of events that do not exist, within the times of a filter.
 func invented(fl nostr.Filter, n int) []negentropy.Item {
 	until := int64(1_750_000_000)
 	if fl.Until != nil {

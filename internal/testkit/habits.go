@@ -2,15 +2,14 @@ package testkit
 
 import "github.com/graspd/graspd/internal/nostr"
 
-// Habits is what a relay is like for good; one that behaves still has them. The
-// zero value answers everything, completely, newest first.
+// Habits are lasting traits of a relay, also of one that behaves well. With the zero value it answers everything, completely, newest first.
 type Habits struct {
-	PageCap int  // events per filter whatever is asked
+	PageCap int  // events per filter at most, whatever its limit
 	Quarter bool // a filter that asks for more than PageCap gets a quarter of it
-	Oldest  bool // oldest first, as some relays do without being asked
-	Moody   bool // the newest or the oldest, as it comes, and in any order; a page out of the middle could be read by nobody
-	Loose   bool // a tag filter finds values under any tag name, and, whatever their time, those that begin alike
-	Honest  bool // replaces and deletes as NIP-01 and NIP-09 say; otherwise everything is kept and offered
+	Oldest  bool // oldest first, as some relays answer
+	Moody   bool // now the newest, now the oldest, and in any order; but never a page out of the middle, which no client could use
+	Loose   bool // a tag filter also finds values under other tag names and, whatever the time, values that only begin like its own
+	Honest  bool // the relay replaces and deletes as NIP-01 and NIP-09 say; else it keeps and offers everything
 
 	Subs    Bound // REQs at once
 	Filters Bound // filters in a REQ
@@ -18,48 +17,48 @@ type Habits struct {
 	Zero    ZeroMode
 
 	Neg        NegMode
-	NegRecords int  // more are too big to reconcile
-	NegNewest  int  // only so many, the newest, are reconciled, without a word
-	NegVaries  bool // any number of them from none to NegNewest, each time
-	Given      int  // events that are asked by id, at most, without a word
-	Withheld   int  // of 100 events: shown in reconciliations, never delivered
+	NegRecords int  // the relay refuses to reconcile more events
+	NegNewest  int  // it reconciles only so many, the newest, without a word
+	NegVaries  bool // each time it reconciles another number, from none to NegNewest
+	Given      int  // it gives at most so many events to a filter with ids, without a word
+	Withheld   int  // so many of 100 events it shows in reconciliations and never delivers
 
 	Auth  AuthMode
 	Kinds KindsMode
 	Odd   OddMode
 }
 
-// Bound is a limit that the relay enforces by its own word.
+// Bound is a limit that the relay enforces with words of its own.
 type Bound struct {
-	Most int // 0 = none
+	Most int // 0 is no limit
 	How  Refusal
 	Text string
 }
 
 func (b Bound) exceeded(n int) bool { return b.Most > 0 && n > b.Most }
 
-// Refusal is how a relay says no to a REQ.
+// Refusal says how a relay refuses a REQ.
 type Refusal int
 
 // The ways to refuse.
 const (
 	ByClosed     Refusal = iota
-	ByNotice             // without the subscription's id
-	ByNoticeLate         // after the stored events and EOSE, and then nothing live
+	ByNotice             // NOTICE, without the subscription's id
+	ByNoticeLate         // NOTICE after the stored events and EOSE, and then nothing live
 	ByEOSE               // a NOTICE, then EOSE with nothing
 )
 
-// ZeroMode is what a limit of 0 does.
+// ZeroMode says how a relay treats a limit of 0.
 type ZeroMode int
 
-// The ways to take a limit of 0.
+// The ways to treat a limit of 0.
 const (
 	ZeroFine    ZeroMode = iota
 	ZeroMute             // no EOSE comes
 	ZeroRefused          // CLOSED
 )
 
-// NegMode is how a fake relay treats NIP-77.
+// NegMode says how a fake relay treats NIP-77.
 type NegMode int
 
 // The ways to treat NEG-OPEN.
@@ -68,16 +67,16 @@ const (
 	NegNotice
 	NegClosed
 	NegErr
-	NegError // the misspelt label
+	NegError // the misspelt label NEG-ERROR
 	NegSilent
 	NegDrop
 	NegUnknown // a NOTICE to every NEG message, NEG-CLOSE too
 	NegEndless // 25 s for each answer, and thousands of ids that it does not have
 )
 
-// Temper is how often, of 100 times, a relay does what a good one does not.
+// Temper says how often, of 100 times, a relay does what a good one does not do.
 type Temper struct {
-	RefuseDial int // a connection
+	RefuseDial int // a connection is refused
 	Busy       int // a connection is refused with HTTP 429
 	Drop       int // the connection ends in the middle of an answer
 	Break      int // CLOSED comes in the middle of an answer: slow down
@@ -97,7 +96,7 @@ type Temper struct {
 	NegLost    int // a reconciliation is lost
 }
 
-// closedTexts are reasons that relays give; none is for good.
+// closedTexts has reasons that relays give. None of them is for good.
 var closedTexts = []string{
 	"rate-limited: slow down", "error: could not connect to the database", "ERROR: bad req: something", "", "blocked: not now",
 	"rate-limited: there is a bug in the client, no one should be making so many requests",
@@ -105,5 +104,5 @@ var closedTexts = []string{
 
 var noticeTexts = []string{"welcome", "rate limited", "ERROR: too many concurrent REQs", "could not parse command", "have a nice day"}
 
-// withheld says whether the relay shows an event and never delivers it.
+// withheld reports whether the relay shows an event but never delivers it.
 func (h Habits) withheld(id nostr.ID) bool { return int(id[31])%100 < h.Withheld }

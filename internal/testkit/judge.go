@@ -7,17 +7,16 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// judge holds a client to the protocol. It belongs to the goroutine that serves
-// the connection.
+// judge holds a client to the protocol. It belongs to the goroutine that serves the connection.
 type judge struct {
 	relay *FakeRelay
 	used  map[string]use
-	open  int // REQs
+	open  int // open REQs
 	auths int
 	noted atomic.Bool // a NOTICE was sent
 }
 
-// use is what a subscription id was used for, and whether that is over.
+// use says what a subscription id was used for, and whether that is over.
 type use struct {
 	neg     bool
 	closed  bool // by the client
@@ -29,7 +28,7 @@ func (j *judge) fail(format string, args ...any) {
 	j.relay.t.Errorf("%s: "+format, append([]any{j.relay.URL}, args...)...)
 }
 
-// read parses a frame and judges it; nil when it is none.
+// read parses a frame and judges it. It returns nil for a malformed frame.
 func (j *judge) read(b []byte) nostr.ClientMessage {
 	f := j.relay
 	if f.MaxMessage > 0 && len(b) > f.MaxMessage {
@@ -86,7 +85,7 @@ func (j *judge) end(sub string, neg bool) {
 	switch {
 	case !ok, u.neg != neg:
 		j.fail("%q is closed and was never opened", sub)
-	case u.closed && !j.noted.Load(): // after a NOTICE that it may have been thrown away, it may be sent again
+	case u.closed && !j.noted.Load(): // a NOTICE may mean that a CLOSE was thrown away, so the client may send it again
 		j.fail("%q is closed twice", sub)
 	}
 	if ok && !neg && !u.closed && !u.refused {
@@ -96,7 +95,7 @@ func (j *judge) end(sub string, neg bool) {
 	j.used[sub] = u
 }
 
-// refused notes that the relay has ended a request of its own accord.
+// refused notes that the relay itself has ended a request.
 func (j *judge) refused(sub string) {
 	u := j.used[sub]
 	if !u.neg && !u.closed && !u.refused {
@@ -106,7 +105,7 @@ func (j *judge) refused(sub string) {
 	j.used[sub] = u
 }
 
-// filters judges what a REQ asks for.
+// filters judges the filters of a REQ.
 func (j *judge) filters(m nostr.Req) {
 	f := j.relay
 	if f.MaxFilters > 0 && len(m.Filters) > f.MaxFilters {

@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// laneDepth is how many frames lie between the two ends of a connection, in each
-// direction, before a writer waits.
+// laneDepth is how many frames may lie between the two ends of a connection, in each direction, before a writer waits.
 const laneDepth = 64
 
 // lane is one direction of a connection to a fake relay.
 type lane struct {
-	delay func() time.Duration // of the next frame; nil = none
+	delay func() time.Duration // of the next frame; nil is none
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	frames  []frame
 	last    time.Time // arrival of the newest frame
-	stalled bool      // nothing is taken
+	stalled bool      // take gets nothing
 	changed chan struct{}
 }
 
@@ -43,7 +42,7 @@ func (l *lane) stall(on bool) {
 	l.change()
 }
 
-// put sends a frame, when there is room; false when done came first.
+// put waits for room and sends a frame; false when done or ctx came first.
 func (l *lane) put(ctx context.Context, done <-chan struct{}, text []byte) bool {
 	for {
 		changed, ok := l.offer(text)
@@ -79,7 +78,7 @@ func (l *lane) offer(text []byte) (changed <-chan struct{}, ok bool) {
 	return nil, true
 }
 
-// take waits for the next frame to arrive; false when done came first and nothing has arrived.
+// take waits for the next frame to arrive; false when done or ctx came first and nothing has arrived.
 func (l *lane) take(ctx context.Context, done <-chan struct{}) ([]byte, bool) {
 	for {
 		text, at, changed := l.next()
@@ -103,7 +102,7 @@ func (l *lane) take(ctx context.Context, done <-chan struct{}) ([]byte, bool) {
 	}
 }
 
-// next gives what has arrived, or else when to look again.
+// next returns a frame that has arrived, or else when to look again.
 func (l *lane) next() (text []byte, at time.Time, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

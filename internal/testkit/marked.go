@@ -7,15 +7,14 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Someone returns the public key of a person who signs with Mark; it depends on n alone.
+// Someone returns the public key of a person who signs with Mark. It depends only on n.
 func Someone(n int) nostr.PubKey {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n))
 	return nostr.PubKey(sha256.Sum256(append([]byte("someone"), b[:]...)))
 }
 
-// Mark makes an event with its right id and, instead of a signature, a mark that
-// Marks takes for one. It costs a hundredth of a signature.
+// Mark makes an event with its right id and, instead of a signature, a mark that Marks takes for one. It costs a hundredth of a signature.
 func Mark(author nostr.PubKey, at int64, kind nostr.Kind, content string, tags ...nostr.Tag) *nostr.Event {
 	e := &nostr.Event{PubKey: author, CreatedAt: at, Kind: kind, Tags: tags, Content: content}
 	if e.Tags == nil {

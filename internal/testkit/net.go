@@ -14,13 +14,13 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Delay returns what draws the time on the way for one direction of a connection, by its name.
+// Delay returns, for one direction of a connection by its name, the function that draws the time on the way.
 type Delay func(name string) func() time.Duration
 
 // Net is a set of fake relays that a dialer reaches by URL.
 type Net struct {
-	Seed  uint64 // of what goes wrong by chance
-	Delay Delay  // nil = everything arrives at once
+	Seed  uint64 // of everything that happens by chance
+	Delay Delay  // nil: everything arrives at once
 
 	t      testing.TB
 	mu     sync.Mutex
@@ -30,7 +30,7 @@ type Net struct {
 // NewNet returns an empty network.
 func NewNet(t testing.TB) *Net { return &Net{t: t, relays: make(map[grasp.RelayURL]*FakeRelay)} }
 
-// Relay adds a relay; configure it before anything dials it.
+// Relay adds a relay. Configure it before anybody dials it.
 func (n *Net) Relay(u grasp.RelayURL) *FakeRelay {
 	f := &FakeRelay{
 		URL: u, t: n.t, delay: n.Delay, seed: n.Seed, from: make(map[string]int), moved: make(map[nostr.ID]int),
@@ -41,14 +41,14 @@ func (n *Net) Relay(u grasp.RelayURL) *FakeRelay {
 	return f
 }
 
-// random is a source of its own for everything that has a name.
+// random returns a source of randomness of its own for everything that has a name.
 func random(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// Has reports whether there is a relay under that URL.
+// Has reports whether there is a relay with that URL.
 func (n *Net) Has(u grasp.RelayURL) bool { _, err := n.find(u); return err == nil }
 
 func (n *Net) find(u grasp.RelayURL) (*FakeRelay, error) {
@@ -65,7 +65,7 @@ func (n *Net) Dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 	return n.DialFrom(ctx, "", u)
 }
 
-// DialFrom connects a client that has a name, so that what befalls it does not depend on other clients.
+// DialFrom connects a client with a name, so that what happens to it by chance does not depend on other clients.
 func (n *Net) DialFrom(ctx context.Context, from string, u grasp.RelayURL) (*Conn, error) {
 	f, err := n.find(u)
 	if err != nil {

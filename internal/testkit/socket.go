@@ -28,7 +28,7 @@ func Serve(t testing.TB) *FakeRelay {
 	return f
 }
 
-// ServeHTTP carries the frames of a WebSocket to the fake relay and back.
+// ServeHTTP carries the frames of a WebSocket to the fake relay and back, and serves the information document.
 func (f *FakeRelay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Accept") == nip11.ContentType {
 		f.serveInfo(w)

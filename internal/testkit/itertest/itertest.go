@@ -1,5 +1,5 @@
-// Package itertest holds an iterator to its contract: once its reader has left, it yields nothing more, whatever else has ended
-// meanwhile. The runtime ends the process over an iterator that does.
+// Package itertest holds an iterator to its contract: once its reader has left, it yields nothing more, whatever else has ended meanwhile. The
+// runtime ends the process over an iterator that breaks this.
 package itertest
 
 import (
@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// positions is how many places of one sequence are tried.
+// positions is how many positions of one sequence are tried.
 const positions = 200
 
-// errEnded is what a context ends with, and so what a sequence may have to tell.
+// errEnded is the cause with which a reader ends its context, and so an error that a sequence may yield.
 var errEnded = errors.New("the reader has ended its context")
 
-// Seq stops sequences at each of their positions. Each call of fresh gives one anew, with the same values.
+// Seq stops sequences at each of their positions. Each call of fresh has to return a new sequence, with the same values.
 func Seq[V any](t *testing.T, fresh func(ctx context.Context) iter.Seq[V]) {
 	t.Helper()
 	Seq2(t, func(ctx context.Context) iter.Seq2[V, error] {
@@ -23,7 +23,7 @@ func Seq[V any](t *testing.T, fresh func(ctx context.Context) iter.Seq[V]) {
 	})
 }
 
-// Seq2 does so with sequences of two values. Where the second is an error, nothing comes after one.
+// Seq2 does the same as Seq with sequences of two values. Where the second is an error, nothing may come after one.
 func Seq2[K, V any](t *testing.T, fresh func(ctx context.Context) iter.Seq2[K, V]) {
 	t.Helper()
 	run := func(r reader) int {
@@ -42,13 +42,13 @@ func Seq2[K, V any](t *testing.T, fresh func(ctx context.Context) iter.Seq2[K, V
 	}
 }
 
-// never is the position at which a reader does something that it does not do.
+// never is a position that no reader reaches.
 const never = -1
 
-// reader says at which position it leaves, and at which it ends its context and goes on.
+// reader says at which position a reader leaves, and at which it ends its context and goes on.
 type reader struct{ stop, end int }
 
-// read reads one sequence and returns how many positions it had.
+// read reads one sequence and returns how many positions the sequence had.
 func read[K, V any](t *testing.T, r reader, fresh func(ctx context.Context) iter.Seq2[K, V]) (n int) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// deadline is a time that can be moved while somebody waits for it.
+// deadline is a time that can move while somebody waits for it.
 type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer
@@ -21,7 +21,7 @@ func (d *deadline) over() <-chan struct{} {
 	return d.done
 }
 
-// set moves it; those who wait already go on waiting for the new one.
+// set moves the deadline. Those who wait already go on waiting for the new one.
 func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -31,7 +31,7 @@ func (d *deadline) set(t time.Time) {
 	case <-d.done:
 		d.done = nil
 	default:
-		if !stopped { // it is about to close the old one
+		if !stopped { // the timer is about to close the old channel
 			d.done = nil
 		}
 	}

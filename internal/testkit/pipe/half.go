@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// half is one direction of a connection: bytes on their way, each chunk with the
-// time of its arrival.
+// half is one direction of a connection: bytes on their way, each chunk with the time of its arrival.
 type half struct {
-	delay func() time.Duration // of the next chunk; nil = none
+	delay func() time.Duration // of the next chunk; nil is none
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	chunks  []chunk
 	size    int
 	last    time.Time // arrival of the newest chunk
 	stalled bool      // nothing arrives
-	err     error     // what a reader gets behind the last chunk, and a writer at once
+	err     error     // the error of a reader behind the last chunk, and of a writer at once
 	broken  bool      // chunks under way are lost
 	changed chan struct{}
 }
@@ -40,7 +39,7 @@ func (h *half) update(change func()) {
 	h.changed = make(chan struct{})
 }
 
-// end lets a reader read what is under way and then gives it err; a break loses that too.
+// end lets a reader read what is under way and then fail with err. With broken what is under way is lost.
 func (h *half) end(err error, broken bool) {
 	h.update(func() {
 		if h.err == nil {
@@ -52,7 +51,7 @@ func (h *half) end(err error, broken bool) {
 
 func (h *half) stall(on bool) { h.update(func() { h.stalled = on }) }
 
-// read takes what has arrived; otherwise it says when to look again: at a time, or at a change.
+// read takes bytes that have arrived. Where none have, it returns when to look again: at a time, or at a change.
 func (h *half) read(p []byte) (n int, at time.Time, changed <-chan struct{}, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,7 +79,7 @@ func (h *half) read(p []byte) (n int, at time.Time, changed <-chan struct{}, err
 	return n, at, nil, nil
 }
 
-// write puts a chunk on its way, or says what to wait for.
+// write puts a chunk on its way. Where there is no room, it returns what to wait for.
 func (h *half) write(p []byte) (n int, changed <-chan struct{}, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

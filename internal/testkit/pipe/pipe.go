@@ -1,5 +1,5 @@
-// Package pipe is a network connection in memory, with a buffer each way, which works
-// in a bubble of testing/synctest, takes its time on the way, stalls and breaks.
+// Package pipe makes network connections in memory, with a buffer each way. They work in a bubble of testing/synctest, take time on the way, stall
+// and break.
 package pipe
 
 import (
@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// buffer is how many bytes lie between the two ends of a connection, in each
-// direction, before a writer waits.
+// buffer is how many bytes may lie between the two ends of a connection, in each direction, before a writer waits.
 const buffer = 64 << 10
 
 var errReset = &net.OpError{Op: "read", Net: "pipe", Err: syscall.ECONNRESET}
@@ -24,7 +23,7 @@ type Conn struct {
 	local, remote address
 	readBy        deadline
 	writeBy       deadline
-	closed        func() // with the first Close or Reset of either end
+	closed        func() // called at the first Close or Reset of either end
 }
 
 type address string
@@ -32,8 +31,8 @@ type address string
 func (address) Network() string  { return "pipe" }
 func (a address) String() string { return string(a) }
 
-// New connects two ends, whose addresses are such as "198.51.100.7:5000". What the near end sends arrives after the times
-// that up draws, one for each piece, and in order; down does so for the far end; nil is at once.
+// New connects two ends, with addresses such as "198.51.100.7:5000". Each piece that the near end sends arrives after a time that up draws, and
+// in order; down draws the times of the far end. With nil pieces arrive at once.
 func New(near, far string, up, down func() time.Duration) (client, server *Conn) {
 	there, back := newHalf(up), newHalf(down)
 	client = &Conn{in: back, out: there, local: address(near), remote: address(far), closed: func() {}}
@@ -41,7 +40,7 @@ func New(near, far string, up, down func() time.Duration) (client, server *Conn)
 	return client, server
 }
 
-// OnClose has f called once, as soon as either end is closed or the connection reset. It is set before the connection is used.
+// OnClose has f called once, as soon as either end is closed or reset. Call it before anybody uses the connection.
 func (c *Conn) OnClose(other *Conn, f func()) {
 	once := sync.OnceFunc(f)
 	c.closed, other.closed = once, once
@@ -53,7 +52,7 @@ func (c *Conn) Stall(on bool) {
 	c.out.stall(on)
 }
 
-// Read reads what has arrived.
+// Read reads bytes that have arrived, and waits where none have.
 func (c *Conn) Read(p []byte) (int, error) {
 	for {
 		n, at, changed, err := c.in.read(p)
@@ -100,7 +99,7 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Close ends both directions; the other side reads what is under way.
+// Close ends both directions. The other side can still read what is under way.
 func (c *Conn) Close() error {
 	c.in.end(net.ErrClosed, true)
 	c.out.end(io.EOF, false)
@@ -108,26 +107,26 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Reset ends both directions at once, for both ends.
+// Reset ends both directions at once, for both ends. What is under way is lost.
 func (c *Conn) Reset() {
 	c.in.end(errReset, true)
 	c.out.end(errReset, true)
 	c.closed()
 }
 
-// LocalAddr is this end's.
+// LocalAddr returns the address of this end.
 func (c *Conn) LocalAddr() net.Addr { return c.local }
 
-// RemoteAddr is the other's.
+// RemoteAddr returns the address of the other end.
 func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 
-// SetDeadline is for reading and writing.
+// SetDeadline sets the deadlines for reading and writing.
 func (c *Conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// SetReadDeadline can be moved while somebody reads.
+// SetReadDeadline sets the deadline for reading, also while somebody reads.
 func (c *Conn) SetReadDeadline(t time.Time) error { c.readBy.set(t); return nil }
 
-// SetWriteDeadline can be moved while somebody writes.
+// SetWriteDeadline sets the deadline for writing, also while somebody writes.
 func (c *Conn) SetWriteDeadline(t time.Time) error { c.writeBy.set(t); return nil }
