@@ -141,34 +141,26 @@ func (n *Comparison) learn(have, need [][32]byte) {
 	}
 }
 
-// Here is how many events of the window are in the local set.
-func (n *Comparison) Here() int { return n.set.Len() }
-
-// Differ is how many events of the window the relay has told of that are on one side only.
-func (n *Comparison) Differ() int { return len(n.have) + len(n.need) }
-
-// Told is what the window told of what the relay has.
-func (n *Comparison) Told() coverage.Window {
-	return coverage.Window{Set: n.set, Values: n.values, Lacks: n.have}
+// Compared is what the comparison of one window told.
+type Compared struct {
+	coverage.Window      // what the relay has of what is here
+	Differ          int  // events on one side only, as far as the relay told
+	Equal           int  // events on both sides; none in a window that was compared before
+	Truncated       bool // the relay compares its newest events only: it shows not even now what it had not shown the time before
 }
 
-// Equal is how many events of the window are on both sides; none in one that was compared before.
-func (n *Comparison) Equal() int {
-	if n.edge.hidden != nil {
-		return 0
+// Close ends the reconciliation of the window, of which all is compared. Then Below looks at what the relay may not have shown.
+func (n *Comparison) Close() Compared {
+	c := Compared{Window: coverage.Window{Set: n.set, Values: n.values, Lacks: n.have}, Differ: len(n.have) + len(n.need)}
+	if hidden := n.edge.hidden; hidden != nil {
+		c.Truncated = !n.shows(*hidden)
+	} else {
+		c.Equal = n.set.Len() - len(n.have)
 	}
-	return n.set.Len() - len(n.have)
-}
-
-// Truncated says, of a window that is compared for the second time, whether the relay shows not even now what it had not shown before: that proves
-// that it compares its newest events only.
-func (n *Comparison) Truncated() bool { return n.edge.hidden != nil && !n.shows(*n.edge.hidden) }
-
-// Close ends the reconciliation of the window, of which all is compared: next is what may be below.
-func (n *Comparison) Close() {
 	n.dateLocal()
 	n.release()
 	n.probe, n.reopened = true, false
+	return c
 }
 
 // release frees what is not needed any more once a window is compared.

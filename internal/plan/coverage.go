@@ -3,20 +3,22 @@ package plan
 import (
 	"slices"
 
+	"github.com/graspd/graspd/internal/compare"
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
-// tallyWindow counts what the comparison of one window told.
-func (t *task) tallyWindow() {
-	switch w := t.neg.Told(); {
+// compared adds up what the comparison of one window told.
+func (t *task) compared(w compare.Compared) {
+	t.differ, t.held = t.differ+w.Differ, t.held+w.Set.Len()
+	switch {
 	case !w.Told():
 		t.untold = true
 	case !t.group.byItems():
 		t.lacks = append(t.lacks, w.Lacking()...)
 	case len(t.filter.Tags) > 0:
-		t.tally.Add(w, len(t.filter.Tags[0].Values), t.group.tallies)
+		t.tally.Add(w.Window, len(t.filter.Tags[0].Values), t.group.tallies)
 	}
 }
 

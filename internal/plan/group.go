@@ -34,7 +34,7 @@ func (g *group) empty() bool { return len(g.Items) == 0 && g.byItems() }
 type course interface {
 	manner(m demands.Manner) demands.Manner                    // how a request goes out that would go out like m
 	most() int                                                 // events here that it may be compared with
-	mayDiffer(t *task) int                                     // events in which both sides may differ in the window at hand
+	mayDiffer(t *task, here int) int                           // events in which both sides may differ, where so many are here in the window at hand
 	missing() compare.Withheld                                 // what is known not to be given
 	missed(e *nostr.Event) bool                                // whether what is live should have brought e, and did not
 	unfit(why string)                                          // the relay does not bear it, or does not answer it in full

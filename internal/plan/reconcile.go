@@ -165,7 +165,7 @@ func (c *comparing) loaded(in step.Loaded) {
 	}
 	n.Open(in.Set, in.Values, c.stored.limits.Frame())
 	if course := r.task.group.course; course != nil {
-		n.Bound(course.mayDiffer(r.task))
+		n.Bound(course.mayDiffer(r.task, in.Set.Len()))
 	}
 	c.stored.references.count(r.task)
 	c.stored.paced()
@@ -209,14 +209,13 @@ func (c *comparing) compared(t *task) {
 		c.support = negWorks
 	}
 	c.stored.abandon(t)
-	t.tallyWindow()
-	t.compared()
-	c.counted.Equal += uint64(n.Equal())
-	if c.support != negTruncates && n.Truncated() {
+	told := n.Close()
+	t.compared(told)
+	c.counted.Equal += uint64(told.Equal)
+	if c.support != negTruncates && told.Truncated {
 		c.support = negTruncates
 		c.report(step.Info, "the relay compares its newest events only: graspd reads the rest page by page")
 	}
-	n.Close()
 	if len(n.Needs()) > 0 {
 		c.sift(t)
 		return

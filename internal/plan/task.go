@@ -40,9 +40,6 @@ func (t *task) paged() { t.pager = nil }
 // compares has it compared, or gets by id, from the beginning on.
 func (t *task) compares(n *compare.Comparison) { t.neg = n }
 
-// compared adds up what the comparison of one window showed.
-func (t *task) compared() { t.differ, t.held = t.differ+t.neg.Differ(), t.held+t.neg.Here() }
-
 // forget has it begin again.
 func (t *task) forget() { t.pager, t.neg, t.tally = nil, nil, coverage.Tally{} }
 
