@@ -9,20 +9,21 @@ import (
 	"github.com/graspd/graspd/internal/step"
 )
 
-// Some relays reconcile only their newest events and do not say so. No comparison
-// is believed to be complete for that reason, however little the relay showed: it is
-// asked by a small REQ for the oldest second that it showed something of and for
-// what lies below. Whatever comes that it did not show is compared once more, as
-// it may be news; what the relay does not show even then proves that it cuts.
+// Some relays reconcile only their newest events and do not say so. So graspd does not
+// believe that a comparison is complete, however little the relay showed. A probe, which is
+// a small REQ, asks for the oldest second of which the relay showed an event, and for the
+// time below. Where an event comes that the relay did not show, the window is compared once
+// more, as the event may be news. An event that the relay does not show even then proves that
+// the relay truncates.
 
-// MostProbed bounds the events that a probe asks for; where more are needed to
-// find anything, what lies below is paged.
+// MostProbed bounds the events that a probe asks for. Where a probe would need more,
+// the time below is paged.
 const MostProbed = 20
 
-// leastProbed: a limit of 1 stands for live REQs where relays refuse one of 0.
+// leastProbed is the lowest limit of a probe. Where relays refuse a limit of 0, live REQs have one of 1.
 const leastProbed = 2
 
-// Dated is the id of an event and its time.
+// Dated is the id and the time of an event.
 type Dated = step.Dated
 
 // instant is one second in which a relay showed events.
@@ -31,16 +32,16 @@ type instant struct {
 	n  int // how many
 }
 
-// edge is what a relay showed at the old end of a window.
+// edge is what the relay showed at the old end of a window.
 type edge struct {
-	ids           map[uint64]bool // what it showed that was not here, or is at the edge: whether the time is known
-	dark          int             // of those, without a known time
-	news          bool            // it showed something that was not here
-	first, second instant         // the two oldest seconds in which it showed something
+	ids           map[uint64]bool // events that the relay showed and that were not here, or are in the oldest seconds: whether the time is known
+	dark          int             // how many of ids have no known time
+	news          bool            // the relay showed an event that was not here
+	first, second instant         // the two oldest seconds of which the relay showed events
 	probed        probing
-	paged         bool   // what a probe could not tell was paged
-	found         *Dated // came so and had not been shown
-	hidden        *Dated // had not been shown by the comparison before this one
+	paged         bool   // the time below was paged, as no probe could tell
+	found         *Dated // an event of such a page that the relay had not shown
+	hidden        *Dated // an event that the relay had not shown in the comparison before this one
 }
 
 // probing is how far the probing of an edge has come.
@@ -55,7 +56,7 @@ const (
 // key64 stands for an id where a mistake costs one request and memory counts.
 func key64(id nostr.ID) uint64 { return binary.BigEndian.Uint64(id[:]) }
 
-// show notes that the relay has an event that was not here.
+// show notes an event that the relay showed.
 func (e *edge) show(id nostr.ID) {
 	if e.ids == nil {
 		e.ids = make(map[uint64]bool)
@@ -67,7 +68,7 @@ func (e *edge) show(id nostr.ID) {
 	}
 }
 
-// date notes the time of an event that the relay showed.
+// date notes the time of an event, if the relay showed the event.
 func (e *edge) date(id nostr.ID, at int64) {
 	k := key64(id)
 	if known, shown := e.ids[k]; shown && !known {
@@ -77,7 +78,7 @@ func (e *edge) date(id nostr.ID, at int64) {
 	}
 }
 
-// add counts an event of the time at.
+// add counts an event of the second at.
 func (e *edge) add(at int64) {
 	switch {
 	case e.first.n == 0 || at < e.first.at:
@@ -91,7 +92,7 @@ func (e *edge) add(at int64) {
 	}
 }
 
-// dateLocal notes the oldest of what is on both sides.
+// dateLocal notes the events on both sides that are in the two oldest seconds with such events.
 func (n *Comparison) dateLocal() {
 	e, seconds, last := &n.edge, 0, int64(-1)
 	for i := range n.set.Len() {
@@ -112,7 +113,7 @@ func (n *Comparison) dateLocal() {
 	}
 }
 
-// shows says whether the relay showed an event in the window at hand.
+// shows reports whether the relay showed an event in the window at hand.
 func (n *Comparison) shows(x Dated) bool {
 	if _, shown := n.edge.ids[key64(x.ID)]; shown {
 		return true
@@ -128,29 +129,29 @@ func (n *Comparison) shows(x Dated) bool {
 	return false
 }
 
-// Relay is what is known of the relay when a probe is decided on.
+// Relay is what Below goes by.
 type Relay struct {
-	Truncates bool                 // it compares its newest events only
+	Truncates bool                 // the relay compares its newest events only
 	Brings    int                  // the most events that one probe brought
-	Most      int                  // events that a probe may ask for
-	Sparse    bool                 // mostly there is nothing that matches: what showed nothing is believed
-	Proven    func(news bool) bool // whether all was read in full before, where a comparison showed news or not
+	Most      int                  // how many events a probe may ask for
+	Sparse    bool                 // mostly no event matches the filter: a relay that shows none is believed
+	Proven    func(news bool) bool // whether all was read in full before, where the relay showed news or showed none
 }
 
-// Look is how what lies below a window is looked at. At most one of its fields is set; none where the comparison goes on.
+// Look is what the caller does to look below a window. At most one of its fields is set; with none, Next has the next action.
 type Look struct {
-	Probe *Question    // ask this
-	Page  *paging.Span // page this
+	Probe *Question    // send this probe, and call Received and Probed
+	Page  *paging.Span // page this span, and call PageReceived
 }
 
-// Question is a small REQ, for so many events.
+// Question is a probe.
 type Question struct {
 	Span  paging.Span
 	Limit int
 }
 
-// Below asks for what the relay did not show, pages that part where it is known
-// to hide something or where a small REQ could not tell, or goes on.
+// Below looks below a window that is compared: it asks by a probe for events that the relay did not show, or has the time below paged where the
+// relay is known to truncate or where no probe could tell, or goes on.
 func (n *Comparison) Below(r Relay) Look {
 	e, w := &n.edge, n.Window()
 	until, limit := w.Until, e.dark+1
@@ -185,18 +186,18 @@ func (n *Comparison) Below(r Relay) Look {
 // Answer is what a probe brought.
 type Answer struct {
 	within paging.Span
-	came   []uint64 // what the relay had shown
-	hidden *Dated   // what it had not, one of it
-	unsure bool     // something that tells nothing of what was left out for it
+	came   []uint64 // events that the relay had shown
+	hidden *Dated   // an event that the relay had not shown
+	unsure bool     // an event came that says nothing, and another one may have been left out for it
 }
 
-// NewAnswer is the answer to a probe of which nothing has come yet.
+// NewAnswer returns the answer to a probe, of which nothing has come yet.
 func NewAnswer(q Question) *Answer { return &Answer{within: q.Span} }
 
-// Hidden says whether something came that the relay had not shown.
+// Hidden reports whether an event came that the relay had not shown.
 func (a *Answer) Hidden() bool { return a.hidden != nil }
 
-// Brought is how many events came that it had shown.
+// Brought returns how many events came that the relay had shown.
 func (a *Answer) Brought() int { return len(a.came) }
 
 // Received takes one event of the answer to a probe.
@@ -213,7 +214,7 @@ func (n *Comparison) Received(a *Answer, x Dated) {
 	}
 }
 
-// Probed takes the answer to a probe, which Relay does not count yet.
+// Probed takes the complete answer to a probe. r is as of before it.
 func (n *Comparison) Probed(r Relay, a *Answer) Look {
 	e, came := &n.edge, a.Brought()
 	switch {
@@ -229,13 +230,13 @@ func (n *Comparison) Probed(r Relay, a *Answer) Look {
 	return n.Below(r)
 }
 
-// noneBelow goes on to the next window: nothing is hidden in this one.
+// noneBelow goes on to the next window, as the relay hides nothing of this one.
 func (n *Comparison) noneBelow() Look {
 	n.advance()
 	return Look{}
 }
 
-// pageBelow reads from the oldest second that the relay showed something of.
+// pageBelow has the window paged from the oldest second down of which the relay showed an event.
 func (n *Comparison) pageBelow() Look {
 	s := n.Window()
 	if n.edge.first.n > 0 {
@@ -245,7 +246,7 @@ func (n *Comparison) pageBelow() Look {
 	return Look{Page: &s}
 }
 
-// belowPaged goes on where what a probe could not tell was paged.
+// belowPaged goes on after the time below was paged.
 func (n *Comparison) belowPaged(r Relay) Look {
 	switch e := &n.edge; {
 	case e.found == nil:

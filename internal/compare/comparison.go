@@ -1,6 +1,6 @@
-// Package compare is one filter compared with a relay (NIP-77), as a value: which range of times is compared next, what is got by id of what
-// the relay showed, whether there may be more than it showed, and what is to be paged in the end. It is a function from what an exchange
-// brought to what is to be asked next: its caller sends, reads the store and tells the time. Read Comparison, then Next.
+// Package compare decides what graspd asks of a relay to have all that one filter matches there (NIP-77): which range of times to compare next,
+// which of the shown events to fetch by id, whether the relay may have more than it showed, and what to page in the end. A comparison is a
+// value: its caller sends the requests, reads the store, tells the time, and tells what came. Read Comparison, then Next.
 package compare
 
 import (
@@ -12,68 +12,69 @@ import (
 	"github.com/graspd/graspd/internal/paging"
 )
 
-// MostOpens bounds the NEG-OPENs of one filter; then it is paged.
+// MostOpens bounds the NEG-OPENs of one filter. A filter that needs more is paged.
 const MostOpens = 4096
 
-// Comparison is how far the comparison of one filter has come: one range of times after the
-// other, each followed by fetching what is needed. One goroutine uses it.
+// Comparison is how far the comparison of one filter has come. It compares one window, a range of times, after the other, and gets
+// the events of each window before it compares the next one. One goroutine uses a Comparison.
 type Comparison struct {
 	fetching
-	windows  []paging.Span // not compared yet: the last one next
-	set      *negentropy.Set
-	values   []int16 // of the set, as Loaded has them
-	init     *negentropy.Initiator
-	have     map[[32]byte]struct{} // what the relay lacks of the set
+	windows  []paging.Span         // not compared yet; the last one is the next
+	set      *negentropy.Set       // the events of the window that are here
+	values   []int16               // of the set, as step.Loaded has them
+	init     *negentropy.Initiator // of the open reconciliation
+	have     map[[32]byte]struct{} // events of the set that the relay lacks
 	edge     edge
-	opens    int
-	opened   bool // NEG-OPEN was sent
-	heard    bool // an answer came
-	reopened bool // after a lost session
-	probe    bool // the window was compared and may be cut below
-	cut      bool // not all was compared, the rest was paged
+	opens    int  // NEG-OPENs of the filter
+	opened   bool // a NEG-OPEN was sent for the window
+	heard    bool // an answer to it came
+	reopened bool // the relay lost the session of the window once
+	probe    bool // the window is compared, and the relay may have more below what it showed
+	cut      bool // part of what the filter matches was paged, not compared
 }
 
-// New compares all of some span of time.
+// New begins the comparison of a span of time.
 func New(s paging.Span) *Comparison { return &Comparison{windows: []paging.Span{s}} }
 
-// NewFetch gets events by id and compares nothing. They are asked for as long as something comes, as in the last round of a comparison.
+// NewFetch begins to get events by id, and compares nothing. The relay is asked for them as long as something comes, as in the last round of
+// a comparison.
 func NewFetch(ids []nostr.ID) *Comparison {
 	return &Comparison{fetching: fetching{need: ids, round: paged}}
 }
 
-// Action is what is to be done next for a comparison.
+// Action is what the caller does next for a comparison.
 type Action uint8
 
 // The actions.
 const (
-	Wait        Action = iota // for what is being decided of what came
-	LookUp                    // look the ids of Needs up in the store, for LookedUp
-	Fetch                     // ask for the ids of Ask
-	WaitBehind                // wait until others have what they ask for, as it is needed here too
-	Probe                     // ask what Below says
-	Compare                   // load the set of Window, and open a reconciliation
-	GiveUp                    // page what GiveUp says, as the relay does not compare it
-	PageMissing               // page the whole filter for what does not come by id
-	Done
+	Wait        Action = iota // wait until the door has decided what came
+	LookUp                    // look the ids of Needs up in the store, and call LookedUp
+	Fetch                     // request the ids that Ask returns
+	WaitBehind                // wait until other comparisons have got the events that this one needs too
+	Probe                     // do what Below returns
+	Compare                   // call Load, load the local set of Window, and Open a reconciliation
+	GiveUp                    // page the span that GiveUp returns, as the relay does not compare it
+	PageMissing               // page the whole filter, for events that do not come by id
+	Done                      // all that the relay gives is here
 )
 
-// Terms are what the next action goes by.
+// Terms are what Next goes by.
 type Terms struct {
 	Now      time.Duration
-	Settling bool                         // what came by id is still being decided
-	Others   func() map[nostr.ID]struct{} // what others ask for by id now, or will next; nil = that is not waited for
+	Settling bool                         // the door still decides events that came by id
+	Others   func() map[nostr.ID]struct{} // the ids that other comparisons request now or next; nil = this one does not wait for others
 	Refused  bool                         // the relay does not compare
-	Withheld Withheld                     // what is known not to be given
+	Withheld Withheld                     // the events that the relay is known not to give
 }
 
-// Next says what is to be done next.
+// Next returns what the caller does next.
 func (n *Comparison) Next(t Terms) Action {
 	switch {
 	case len(n.need) > 0 && n.unread: // also what a comparison showed before it was interrupted
 		return LookUp
 	case len(n.need) > 0:
 		return Fetch
-	case t.Settling: // goes on when the last one is decided
+	case t.Settling: // the comparison goes on when the last event is decided
 		return Wait
 	case n.ended() && t.Others != nil && n.waitsBehind(t.Others):
 		return WaitBehind
@@ -91,34 +92,34 @@ func (n *Comparison) Next(t Terms) Action {
 	return Done
 }
 
-// ended says that nothing is being compared: what a window showed is being fetched, or all is compared.
+// ended reports whether no window is being compared: either the events of one are being fetched, or all are compared.
 func (n *Comparison) ended() bool { return n.probe || len(n.windows) == 0 }
 
-// Window is the range of times at hand.
+// Window returns the window at hand.
 func (n *Comparison) Window() paging.Span { return n.windows[len(n.windows)-1] }
 
-// Load begins the comparison of the window, whose local set is to be loaded.
+// Load begins the comparison of the window at hand.
 func (n *Comparison) Load() { n.opened, n.heard, n.have = false, false, nil }
 
-// Open takes the local set and opens a reconciliation with it, in messages of so many bytes.
+// Open opens a reconciliation with the local set. frame bounds the bytes of a message.
 func (n *Comparison) Open(set *negentropy.Set, values []int16, frame int) {
 	n.set, n.values, n.init, n.opened = set, values, negentropy.NewInitiator(set, frame), true
 	n.opens++
 }
 
-// Bound has the reconciliation fail where more than that differs.
+// Bound has the reconciliation fail where more events than differ are on one side only.
 func (n *Comparison) Bound(differ int) { n.init.Bound(max(1, differ)) }
 
-// Start is the first message of the reconciliation.
+// Start returns the first message of the reconciliation.
 func (n *Comparison) Start() []byte { return n.init.Start() }
 
-// Opened says whether a reconciliation was opened in the window at hand.
+// Opened reports whether a NEG-OPEN was sent for the window at hand.
 func (n *Comparison) Opened() bool { return n.opened }
 
-// Unheard says whether no answer to it came yet.
+// Unheard reports whether a NEG-OPEN was sent for the window at hand, and no answer came yet.
 func (n *Comparison) Unheard() bool { return n.opened && !n.heard }
 
-// Take takes a message of the relay and returns the reply: nil when all of the window is compared.
+// Take takes a message of the relay and returns the reply; a nil reply says that all of the window is compared.
 func (n *Comparison) Take(msg []byte) (reply []byte, err error) {
 	n.heard = true
 	reply, have, need, err := n.init.Step(msg)
@@ -126,7 +127,7 @@ func (n *Comparison) Take(msg []byte) (reply []byte, err error) {
 	return reply, err
 }
 
-// learn takes what one message of a reconciliation told.
+// learn notes what one message of the relay told: ids that the relay lacks, and ids that it has and this side lacks.
 func (n *Comparison) learn(have, need [][32]byte) {
 	if n.have == nil {
 		n.have = make(map[[32]byte]struct{}, len(have))
@@ -144,12 +145,12 @@ func (n *Comparison) learn(have, need [][32]byte) {
 // Compared is what the comparison of one window told.
 type Compared struct {
 	coverage.Window      // what the relay has of what is here
-	Differ          int  // events on one side only, as far as the relay told
+	Differ          int  // events on one side only
 	Equal           int  // events on both sides; none in a window that was compared before
-	Truncated       bool // the relay compares its newest events only: it shows not even now what it had not shown the time before
+	Truncated       bool // the relay compares its newest events only: it did not show an event that it has, and was asked for twice
 }
 
-// Close ends the reconciliation of the window, of which all is compared. Then Below looks at what the relay may not have shown.
+// Close ends the reconciliation of a window that is compared, and returns what it told. The caller looks below the window next.
 func (n *Comparison) Close() Compared {
 	c := Compared{Window: coverage.Window{Set: n.set, Values: n.values, Lacks: n.have}, Differ: len(n.have) + len(n.need)}
 	if hidden := n.edge.hidden; hidden != nil {
@@ -163,18 +164,18 @@ func (n *Comparison) Close() Compared {
 	return c
 }
 
-// release frees what is not needed any more once a window is compared.
+// release frees what only an open reconciliation needs.
 func (n *Comparison) release() { n.set, n.values, n.init, n.have = nil, nil, nil, nil }
 
-// Reopen says whether a session that the relay lost is to be opened once more.
+// Reopen takes that the relay lost the session of the window, and reports whether the caller opens another one: only once.
 func (n *Comparison) Reopen() bool {
 	again := !n.reopened
 	n.reopened = true
 	return again
 }
 
-// Split halves the window that the relay finds too big: where the local set
-// has its middle, or in time. It reports whether that can be.
+// Split halves a window that the relay finds too big: at the middle of the local set, or of the time where nothing is here.
+// Split reports whether the window can be halved.
 func (n *Comparison) Split(now time.Time) bool {
 	w := n.Window()
 	lo, hi := max(w.Since, oldestPlausible), min(w.Until, max(now.Unix(), oldestPlausible))
@@ -192,7 +193,7 @@ func (n *Comparison) Split(now time.Time) bool {
 // oldestPlausible is the creation time before which hardly any event lies (2020).
 const oldestPlausible = 1_577_836_800
 
-// GiveUp returns what has not been compared, which is to be paged. Nothing is got by id any more.
+// GiveUp ends the comparison and returns the span that is not compared, for the caller to page. No event is got by id any more.
 func (n *Comparison) GiveUp() paging.Span {
 	s := n.windows[0]
 	for _, w := range n.windows {
@@ -203,10 +204,10 @@ func (n *Comparison) GiveUp() paging.Span {
 	return s
 }
 
-// Complete says whether all was compared, and nothing paged instead.
+// Complete reports whether all was compared, and nothing was paged instead.
 func (n *Comparison) Complete() bool { return !n.cut }
 
-// advance goes on to the next window.
+// advance takes the window at hand for done, and goes on to the next one.
 func (n *Comparison) advance() {
 	n.windows = n.windows[:len(n.windows)-1]
 	n.probe, n.edge = false, edge{}
@@ -214,19 +215,19 @@ func (n *Comparison) advance() {
 	n.release()
 }
 
-// again has the window at hand compared once more.
+// again has the window at hand compared once more. hidden is an event that the relay has and did not show.
 func (n *Comparison) again(hidden *Dated) {
 	n.edge, n.probe = edge{hidden: hidden}, false
 }
 
-// Held is how much a comparison holds.
+// Held counts what a comparison holds in memory.
 type Held struct {
 	Awaited        int // ids
 	Windows, Opens int
-	Lacks, Set     int // of the set, what the relay lacks, and all; none while it is not loaded
+	Lacks, Set     int // events of the local set that the relay lacks, and all of them; zero while no set is loaded
 }
 
-// Held tells how much it holds, of which all is bounded.
+// Held returns how much the comparison holds. All of it is bounded.
 func (n *Comparison) Held() Held {
 	h := Held{Awaited: len(n.need) + len(n.late) + len(n.missing), Windows: len(n.windows), Opens: n.opens}
 	if n.set != nil {

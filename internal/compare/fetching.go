@@ -6,41 +6,41 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// fetching is what a comparison still has to get by id. What does not arrive
-// is asked once more, then the filter is paged once; what is missing even then
-// is undelivered and holds nothing up.
+// fetching is what a comparison still has to get by id. The caller requests an
+// event that did not arrive once more, and then pages the filter once. An event
+// that is missing even then is undelivered, and the comparison ends without it.
 type fetching struct {
-	need    []nostr.ID            // not asked yet
-	unread  bool                  // and not looked up here
-	late    []nostr.ID            // asked once, not arrived
-	missing map[nostr.ID]struct{} // asked twice, not arrived
+	need    []nostr.ID            // not requested yet
+	unread  bool                  // need was not looked up in the store yet
+	late    []nostr.ID            // requested once, or by others, and not arrived
+	missing map[nostr.ID]struct{} // requested twice, and not arrived
 	round   round
-	chunk   int // ids per request, if it must be less than usual
+	chunk   int // ids per request, where the relay gives fewer than usual; else 0
 }
 
-// round is how often what is needed was asked for.
+// round is how far the comparison has come with the events that it needs.
 type round uint8
 
 const (
 	first  round = iota
-	second       // what is late is asked for again
-	paged        // the filter is paged
+	second       // the late events are requested again
+	paged        // the whole filter is paged for the missing ones
 )
 
-// Needs are the ids that are to be asked for.
+// Needs returns the ids to look up or to request.
 func (n *fetching) Needs() []nostr.ID { return n.need }
 
-// lack notes an id that is needed.
+// lack notes an id that the relay has and that is not here.
 func (n *fetching) lack(id nostr.ID) { n.need, n.unread = append(n.need, id), true }
 
-// Batch is the ids of one request. A relay may show an event in several windows, or twice in one: it is asked for once.
+// Batch is the ids of one request, each once: a relay may show an event in several windows, or twice in one.
 type Batch struct {
 	of    *Comparison
 	ids   []nostr.ID
-	lacks map[nostr.ID]struct{} // of ids, what did not arrive yet
+	lacks map[nostr.ID]struct{} // those of ids that did not arrive yet
 }
 
-// Ask takes the next ids to ask for, at most so many.
+// Ask returns the next ids to request, at most as many as most says.
 func (n *Comparison) Ask(most int) *Batch {
 	k := min(len(n.need), most)
 	if n.chunk > 0 {
@@ -57,24 +57,24 @@ func (n *Comparison) Ask(most int) *Batch {
 	return b
 }
 
-// IDs are the ids that are asked for.
+// IDs returns the requested ids.
 func (b *Batch) IDs() []nostr.ID { return b.ids }
 
-// Lacks are those of them that did not arrive yet. The map is not to be changed.
+// Lacks returns the requested ids that did not arrive yet. The caller does not change the map.
 func (b *Batch) Lacks() map[nostr.ID]struct{} { return b.lacks }
 
-// Of says whether it is of that comparison.
+// Of reports whether the batch belongs to a comparison.
 func (b *Batch) Of(n *Comparison) bool { return b.of == n }
 
-// Came takes an event that is here now.
+// Came takes that the event of an id is here now.
 func (b *Batch) Came(id nostr.ID) { delete(b.lacks, id) }
 
-// Shown takes the time of an event that comes.
+// Shown takes an event that comes, before the door decides it: its time is known now.
 func (b *Batch) Shown(x Dated) { b.of.edge.date(x.ID, x.At) }
 
-// Answered sorts out what did not arrive of one request. In the second round
-// some arriving and some not means that the relay gives fewer at once, so the
-// rest is asked in smaller portions; each brings something, or is given up.
+// Answered takes that the request is answered and all that came is decided. Where some events
+// of a request in the second round arrived and some did not, the relay gives fewer at once: the
+// rest is requested in smaller portions. A portion of which nothing arrives is missing.
 func (b *Batch) Answered() {
 	n := b.of
 	got := len(b.ids) - len(b.lacks)
@@ -102,7 +102,7 @@ func (b *Batch) Answered() {
 	}
 }
 
-// PutBack returns the ids of a request that was not answered to those needed.
+// PutBack takes that the relay did not answer the request: what did not arrive is needed as before.
 func (b *Batch) PutBack() {
 	for _, id := range b.ids {
 		if _, gone := b.lacks[id]; gone {
@@ -111,7 +111,8 @@ func (b *Batch) PutBack() {
 	}
 }
 
-// LookedUp takes what is unknown here of the needed ids, and the times of the others. What is in others is put off, where it is not nil.
+// LookedUp takes which of the needed ids are unknown here, and the events of the other ids. In the first round, the ids that others returns are put
+// off, if others is not nil.
 func (n *Comparison) LookedUp(unknown []nostr.ID, known []Dated, others func() map[nostr.ID]struct{}) {
 	n.need, n.unread = unknown, false
 	for _, x := range known {
@@ -122,8 +123,8 @@ func (n *Comparison) LookedUp(unknown []nostr.ID, known []Dated, others func() m
 	}
 }
 
-// leave puts off what others ask for, as it matches several filters, and leaves
-// out what was asked for in an earlier window.
+// leave puts off the ids that other comparisons request, as their events match several filters, and leaves
+// out the ids that were requested in an earlier window.
 func (n *fetching) leave(others map[nostr.ID]struct{}) {
 	asked := make(map[nostr.ID]struct{}, len(n.late))
 	for _, id := range n.late {
@@ -140,7 +141,7 @@ func (n *fetching) leave(others map[nostr.ID]struct{}) {
 	})
 }
 
-// waitsBehind says whether others ask for what is still needed.
+// waitsBehind reports whether other comparisons request an event that this one still lacks.
 func (n *fetching) waitsBehind(others func() map[nostr.ID]struct{}) bool {
 	if n.round > first || len(n.late) == 0 {
 		return false
@@ -149,7 +150,7 @@ func (n *fetching) waitsBehind(others func() map[nostr.ID]struct{}) bool {
 	return slices.ContainsFunc(n.late, func(id nostr.ID) bool { _, ok := asked[id]; return ok })
 }
 
-// secondRound begins to ask again for what did not arrive, if there is such.
+// secondRound begins the second round, and reports whether there is an event for it.
 func (n *fetching) secondRound() bool {
 	if n.round > first || len(n.late) == 0 {
 		return false
@@ -158,8 +159,8 @@ func (n *fetching) secondRound() bool {
 	return true
 }
 
-// lastRound says that what is missing is to be looked for by paging, but for
-// what was looked for in vain not long ago.
+// lastRound begins the last round, and reports whether there is an event for it: one that is missing, and that
+// pages did not bring a short while ago.
 func (n *fetching) lastRound(t Terms) bool {
 	if n.round == paged || t.Withheld.all(n.missing, t.Now) {
 		return false
@@ -168,17 +169,17 @@ func (n *fetching) lastRound(t Terms) bool {
 	return true
 }
 
-// Arrived takes an event that is here now, whatever brought it.
+// Arrived takes that an event is here now, by whatever request.
 func (n *fetching) Arrived(id nostr.ID) { delete(n.missing, id) }
 
-// Has says whether an event came that was to be got by id.
+// Has reports whether the event of an id came that the comparison was to get.
 func (n *fetching) Has(id nostr.ID) bool {
 	_, missing := n.missing[id]
 	return !missing && !slices.Contains(n.late, id) && !slices.Contains(n.need, id)
 }
 
-// Missing are the ids that were asked for in vain.
+// Missing returns the ids that were requested in vain. The caller does not change the map.
 func (n *fetching) Missing() map[nostr.ID]struct{} { return n.missing }
 
-// Paged says whether the whole filter was paged for these.
+// Paged reports whether the whole filter was paged for missing events.
 func (n *fetching) Paged() bool { return n.round == paged }

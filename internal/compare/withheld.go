@@ -6,17 +6,17 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Withheld remembers what a relay showed in a reconciliation and gave neither by
-// id nor in pages, and until when pages are not read again for that alone. It
-// outlives connections. The zero value remembers nothing.
+// Withheld remembers the events that a relay showed in a reconciliation and gave neither by
+// id nor in pages. For a week, no filter is paged for such events alone. A Withheld
+// outlives connections. The zero Withheld remembers nothing.
 type Withheld struct{ until map[nostr.ID]time.Duration }
 
 const (
 	withheldFor  = 7 * 24 * time.Hour
-	MostWithheld = 10_000 // more are looked for in each full resync
+	MostWithheld = 10_000 // events; beyond, the relay is paged for the others in each full resync
 )
 
-// all says whether there is nothing in missing that pages should be read for.
+// all reports whether all missing events are remembered, so that no pages are to be read for them.
 func (w Withheld) all(missing map[nostr.ID]struct{}, now time.Duration) bool {
 	for id := range missing {
 		if now >= w.until[id] {
@@ -26,8 +26,8 @@ func (w Withheld) all(missing map[nostr.ID]struct{}, now time.Duration) bool {
 	return true
 }
 
-// Note remembers what is missing after its pages were read. What was not looked
-// for there keeps its time.
+// Note remembers the events that are missing, where paged says that pages were read for them. Other
+// events keep the time until which they are remembered.
 func (w *Withheld) Note(missing map[nostr.ID]struct{}, paged bool, now time.Duration) {
 	if !paged || len(missing) == 0 {
 		return
@@ -47,5 +47,5 @@ func (w *Withheld) Note(missing map[nostr.ID]struct{}, paged bool, now time.Dura
 	}
 }
 
-// Len is how much is remembered.
+// Len returns how many events are remembered.
 func (w Withheld) Len() int { return len(w.until) }
