@@ -17,7 +17,7 @@ import (
 type tally struct {
 	unreadable int // owned by the reading goroutine
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards the fields below
 	verdict [policy.Failed + 1]int
 	listing uint64                 // announcements that were stored
 	last    map[int]policy.Outcome // of the lines that wait for other events

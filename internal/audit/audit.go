@@ -25,7 +25,7 @@ type Config struct {
 	Now      func() time.Time      // for Repair
 }
 
-// Report is what Check found.
+// Report says what Check found.
 type Report struct {
 	Repositories int64 // with data
 	Refs         int64

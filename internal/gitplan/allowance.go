@@ -21,7 +21,7 @@ var vain = bucket.Rate{Tokens: vainPerMinute, In: time.Minute, Burst: vainAtOnce
 // allowance bounds the requests to a host, all its ports together.
 type allowance struct{ first, again bucket.Bucket }
 
-// sort is the part of an allowance that a request takes from. First requests and repeated ones have a part each, so that neither keeps the
+// sort returns the part of an allowance that a request takes from. First requests and repeated ones have a part each, so that neither keeps the
 // other waiting.
 func (a *allowance) sort(first bool) *bucket.Bucket {
 	if first {

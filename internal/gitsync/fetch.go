@@ -21,7 +21,7 @@ import (
 // party is the party for whose turns the git processes count that work on fetched data.
 const party = "git data of other servers"
 
-// fetch is one conversation with one server.
+// fetch has one conversation with one server, and returns its outcome for the plan.
 func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	if len(f.Needs) == 0 {
 		return s.survey(ctx, f)

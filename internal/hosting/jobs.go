@@ -218,7 +218,7 @@ func (h *Host) do(ctx context.Context, x job) error {
 	return nil
 }
 
-// share copies a changed repository to those that follow it. The next start does so again unless it is done.
+// share copies a changed repository to those that follow it. Where it does not finish, the next start copies again.
 func (h *Host) share(ctx context.Context, of nip34.Address) error {
 	generation := h.files.at(of)
 	follow := h.align
