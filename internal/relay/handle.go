@@ -87,7 +87,8 @@ func (s *session) understand(work context.Context, in *incoming, frame []byte) (
 	return msg, refusal, err
 }
 
-// malformed answers a frame that is no message, by its verb. Where it answers with CLOSED or NEG-ERR, it ends what that names.
+// malformed answers a frame that is no message, by its verb. A bad REQ ends the subscription, and a bad NEG-OPEN or NEG-MSG the
+// reconciliation, that its id names.
 func (s *session) malformed(work context.Context, bad *nostr.MessageError) error {
 	switch {
 	case bad.HasID && (bad.Verb == "EVENT" || bad.Verb == "AUTH"):

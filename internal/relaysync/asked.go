@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/unasked"
 )
 
-// lateness is how long a request is known after its end, as events of it may be under way still.
+// lateness is how long asked remembers a request after its end, as events for it may still be under way.
 const lateness = time.Minute
 
 // asked knows the requests of a connection. The shell writes it, the reader looks requests up.
@@ -19,7 +19,7 @@ type asked struct {
 	old  []ended // requests that have ended, in that order
 }
 
-// question is a request that was sent. What it asks, in the embedded Question, belongs to the reader.
+// question is a request that was sent. Only the reader uses the embedded Question.
 type question struct {
 	*unasked.Question
 	class step.Class
@@ -41,7 +41,7 @@ func (a *asked) open(r step.Request) {
 	a.subs[r.Sub] = q
 }
 
-// end marks a request as over, and forgets those that ended longer ago than lateness. now is monotonic.
+// end marks a request as over, and forgets requests that ended longer ago than lateness. now is monotonic.
 func (a *asked) end(sub string, now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,14 +55,14 @@ func (a *asked) end(sub string, now time.Duration) {
 	}
 }
 
-// find returns the request with that subscription id, which may be over; nil where there is none. Only the reader calls it.
+// find returns the request with that subscription id, which may be over; nil where there is none. Only the reader calls find.
 func (a *asked) find(sub string) *question {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.subs[sub]
 }
 
-// source tells the door where events of the request come from.
+// source returns the store.Source of events that answer the request.
 func (q *question) source() store.Source {
 	return [...]store.Source{step.Live: store.Live, step.Catchup: store.Catchup, step.Daily: store.Daily}[q.class]
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/step"
 )
 
-// authenticate signs a challenge with this relay's own key and sends the AUTH event (NIP-42). Where that is not possible the machine hears
-// why.
+// authenticate signs a challenge with this relay's own key, and sends the AUTH event (NIP-42). Where it cannot, it tells the machine why.
 func (p *peer) authenticate(l *link, challenge string) {
 	e := &nostr.Event{
 		Kind: nostr.KindAuth, CreatedAt: p.engine.cfg.Now().Wall.Unix(),

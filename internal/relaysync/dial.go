@@ -14,17 +14,18 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// httpRefusal is implemented by dial errors that tell an HTTP status.
+// httpRefusal is a dial error that tells an HTTP status.
 type httpRefusal interface {
 	error
 	HTTPStatus() int
 }
 
-// slowDial is how long a dial counts among those that may be under way at once. Dials that hang longer make nobody wait: the slots of
-// relays bound how many there are.
+// slowDial is how long a dial counts among those that may be under way at once. Dials that hang longer make nobody wait: the number of
+// slots bounds them.
 const slowDial = 500 * time.Millisecond
 
-// beginDial waits until fewer than DialsAtOnce dials have just begun; false when ctx ended first. The caller calls free after the dial.
+// beginDial waits until fewer than DialsAtOnce dials have just begun. It returns false when ctx ended first. The caller calls free after the
+// dial.
 func (e *Engine) beginDial(ctx context.Context) (free func(), ok bool) {
 	select {
 	case e.dials <- struct{}{}:
@@ -48,7 +49,7 @@ func (p *peer) dial(ctx context.Context, a *attempt) (r dialResult) {
 	return r
 }
 
-// connect is dial without the containment of faults. A relay without a document is one without known limits. A relay whose document names
+// connect does the work of dial, and does not contain faults. A relay without a document has no known limits. A relay whose document has
 // this relay's key is this relay itself.
 func (p *peer) connect(ctx context.Context, a *attempt) dialResult {
 	failed := func(in step.DialFailed) dialResult { return dialResult{of: a, in: in} }
@@ -98,7 +99,7 @@ func (p *peer) deliver(ctx context.Context, r dialResult) {
 	}
 }
 
-// reasonOf is what an error of dialing says, without the URL: logs, status and pages name it beside the reason.
+// reasonOf returns the text of a dial error without the URL, which logs, status and pages name beside the reason.
 func reasonOf(err error, u grasp.RelayURL) string {
 	return strings.TrimPrefix(err.Error(), "dial "+words.Printable(string(u))+": ")
 }

@@ -22,12 +22,11 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// Engine owns Desired, the peers, and what is remembered of relays. Run is its one goroutine. The exported methods may be called from any
-// goroutine.
+// Engine owns Desired, the peers, and the records of relays. Run is its one goroutine. Any goroutine may call the exported methods.
 type Engine struct {
 	cfg   Config
 	dials chan struct{} // a token for each dial that has just begun
-	loads chan struct{} // a token for each local set that is being read
+	loads chan struct{} // a token for each local set being read
 
 	desired *want.Desired                 // owned by Run
 	wants   map[grasp.RelayURL]*want.Want // owned by Run; every target, with or without a peer
@@ -38,22 +37,22 @@ type Engine struct {
 	calm    chan struct{}                 // one slot: a relay has answered all that it was asked; see noteCalm
 	gather  *gather.Window                // owned by Run
 	cursor  store.Seq                     // owned by Run
-	chunk   int                           // of the feed; owned by Run
+	chunk   int                           // entries of the feed to read at once; owned by Run
 	records *records                      // owned by Run
-	crowded bool                          // owned by Run; more relays are wanted than there are slots
+	crowded bool                          // more relays are wanted than there are slots; owned by Run
 	whole   *wholeSet                     // shared by the peers
 
-	mailboxes *mailbox.Fold // owned by Run; nil = none are asked
+	mailboxes *mailbox.Fold // owned by Run; nil = graspd asks no mailboxes
 
 	running sync.WaitGroup // the peers' goroutines
 
 	following chan struct{} // closed when Run answers asks
-	over      chan struct{} // closed when it does no more
+	over      chan struct{} // closed when Run answers no more
 	delivered atomic.Uint64 // the position in the feed up to which all Wants have been handed out
-	ready     atomic.Bool   // the first catch-up of all bootstrap relays is through
+	ready     atomic.Bool   // the first catch-up with all bootstrap relays is through
 }
 
-// New returns an Engine; nothing runs before Run.
+// New returns an Engine. It starts nothing; Run does.
 func New(c Config) *Engine {
 	c = c.withDefaults()
 	e := &Engine{
@@ -72,8 +71,8 @@ func New(c Config) *Engine {
 	return e
 }
 
-// Run folds what is stored, then follows the feed until ctx ends. It returns when all peers have ended. An error means that the store could
-// not be read; after the end of ctx it returns nil.
+// Run folds the stored events, then follows the feed until ctx ends. It returns when all peers have ended. It fails when it cannot read the
+// store; after the end of ctx it returns nil.
 func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.over)
 	if !e.pause(ctx, e.cfg.StartupDelay) {
@@ -97,7 +96,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	return e.follow(ctx, e.deliver(ctx))
 }
 
-// pause waits for d, and gives false when ctx ended first.
+// pause waits for d, and returns false when ctx ended first.
 func (e *Engine) pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -110,7 +109,7 @@ func (e *Engine) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// foldStored reads announcements and root events by kind, and then the newest events of all kinds, up to the head.
+// foldStored reads the stored announcements and root events by kind, and then the newest events of all kinds, up to the head of the feed.
 func (e *Engine) foldStored(ctx context.Context) error {
 	v := e.cfg.Store.View()
 	defer v.Close()
@@ -130,8 +129,8 @@ func (e *Engine) foldStored(ctx context.Context) error {
 	return v.EachWait(func(w store.Waiting) error { e.desired.Await(w.Event); return nil })
 }
 
-// deliver gives every relay whose Want changed the new one, and slots to relays that are wanted now. It returns a channel that fires when
-// a delayed revision is due; nil when none is delayed.
+// deliver hands every relay whose Want changed the new Want, and gives slots to relays that are wanted now. It returns a channel that fires
+// when a delayed revision is due; nil when none is delayed.
 func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 	now, moved := e.cfg.Now().Mono, false
 	for u, w := range e.desired.Changed(now) {
@@ -156,7 +155,7 @@ func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 	return time.After(max(e.cfg.BatchWindow, due-e.cfg.Now().Mono))
 }
 
-// start gives a relay its peer.
+// start makes the peer of a relay, and starts its shell.
 func (e *Engine) start(ctx context.Context, u grasp.RelayURL) {
 	p := newPeer(e, u, e.machine(u, e.records.past(u)))
 	e.peers[u] = p
@@ -164,14 +163,14 @@ func (e *Engine) start(ctx context.Context, u grasp.RelayURL) {
 	e.running.Go(func() { p.run(ctx) })
 }
 
-// machine returns the value that decides for a relay, with what is remembered of it.
+// machine returns the plan.Peer that decides for a relay, with the relay's record.
 func (e *Engine) machine(u grasp.RelayURL, past record.Record) *plan.Peer {
 	c := e.cfg.Peer
 	c.URL, c.Self, c.Past = u, e.cfg.Self, past
 	return plan.NewPeer(c)
 }
 
-// end stops the peer of a relay and waits until its shell has ended. What is remembered of the relay stays, as it may be wanted again.
+// end stops the peer of a relay, and waits until its shell has ended. The record of the relay stays, as the relay may be wanted again.
 func (e *Engine) end(u grasp.RelayURL) {
 	p := e.peers[u]
 	p.stop()
@@ -179,7 +178,7 @@ func (e *Engine) end(u grasp.RelayURL) {
 	delete(e.peers, u)
 }
 
-// keep asks all peers how their relays stand, and writes it into the store.
+// keep asks all peers for the records of their relays, and writes the records into the store.
 func (e *Engine) keep(ctx context.Context) {
 	for u, p := range e.peers {
 		if s, ok := p.standing(ctx); ok {
@@ -189,7 +188,7 @@ func (e *Engine) keep(ctx context.Context) {
 	e.writeRecords()
 }
 
-// keepLast writes into the store how all relays stand at the end. It waits for the shells, which have been told to end.
+// keepLast writes the last records of all relays into the store. It waits for the shells, which have been told to end.
 func (e *Engine) keepLast() {
 	for u, p := range e.peers {
 		e.records.put(u, p.last())
@@ -203,7 +202,7 @@ func (e *Engine) writeRecords() {
 	e.records.keep()
 }
 
-// check ends the peers of relays that nothing names any more, and has slots assigned anew, by use.
+// check ends the peers of relays that nothing names any more, and assigns slots anew, by use.
 func (e *Engine) check(ctx context.Context) {
 	e.handMailboxes()
 	for u, w := range e.wants {
@@ -220,13 +219,13 @@ func (e *Engine) check(ctx context.Context) {
 	e.assignSlots(ctx, true)
 }
 
-// sorted gives the peers by URL.
+// sorted returns the peers by URL.
 func (e *Engine) sorted() []*peer {
 	return slices.SortedFunc(maps.Values(e.peers), func(a, b *peer) int { return cmp.Compare(a.url, b.url) })
 }
 
-// Relays asks every peer how it stands, and waits for the answers until ctx ends. It returns those that came, by URL. It returns nothing
-// before Run follows the feed and after Run has ended.
+// Relays asks every peer how its relay stands, and waits for the answers until ctx ends. It returns the answers that came, by URL. It
+// returns nothing before Run follows the feed, and after Run has ended.
 func (e *Engine) Relays(ctx context.Context) []status.Relay {
 	var out []status.Relay
 	for _, p := range e.ask(ctx) {
@@ -237,7 +236,7 @@ func (e *Engine) Relays(ctx context.Context) []status.Relay {
 	return out
 }
 
-// ask gets the peers, by URL, from Run.
+// ask gets the peers from Run, by URL.
 func (e *Engine) ask(ctx context.Context) []*peer {
 	select {
 	case <-e.following:

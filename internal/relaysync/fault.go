@@ -7,25 +7,25 @@ import (
 	"github.com/graspd/graspd/internal/step"
 )
 
-// contained runs work that serves this relay alone, and returns its error. A fault in it is noted, and returned as an error.
+// contained runs work that serves this relay alone, and returns its error. It notes a fault in work, and returns the fault as an error.
 func (p *peer) contained(work func() error) error {
 	return p.engine.cfg.Faults.Run(string(p.url), work)
 }
 
-// renew begins anew after a fault in the shell. The connection ends, and a new machine replaces the one at fault. The new machine knows of
-// the relay what is kept over restarts. It hears of the fault as a failed attempt to connect, so that the relay is tried again as any
-// relay that fails. A fault in renew itself ends the peer until the next start.
+// renew begins anew after a fault in the shell. The connection ends, and a new machine replaces the one at fault. The new machine has the
+// record of the relay. It hears of the fault as a failed attempt to connect, so that graspd tries the relay again as any relay that fails.
+// A fault in renew itself ends the peer until the next start.
 func (p *peer) renew(ctx context.Context, cause error) {
 	p.hangUp()
 	p.machine = p.engine.machine(p.url, p.remembered())
 	if p.wanted == nil {
 		return
 	}
-	p.machine.Step(p.engine.cfg.Now(), step.Wanted{Want: p.wanted}) // its effect, a dial, is not performed
+	p.machine.Step(p.engine.cfg.Now(), step.Wanted{Want: p.wanted}) // drop its effect, a dial
 	p.step(ctx, step.DialFailed{Reason: cause.Error()})
 }
 
-// remembered is the record of the relay; an empty one where its machine has a fault.
+// remembered returns the record of the relay; an empty one where a fault keeps the machine from telling it.
 func (p *peer) remembered() (past record.Record) {
 	_ = p.contained(func() error { past = p.machine.Record(); return nil })
 	return past

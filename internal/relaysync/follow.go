@@ -8,11 +8,11 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// feedChunk is how many feed entries are read at once, so that Run sees to everything else in between.
+// feedChunk is how many entries of the feed Run reads at once. In between it sees to everything else.
 const feedChunk = 1000
 
-// follow applies the feed until ctx ends. When the changes of a window are gathered it gives every relay concerned its new Want. A change
-// that is delayed longer, because its owner edits often, makes no other change wait. delayed fires when such a change is due.
+// follow applies the feed until ctx ends. When the changes of a window are gathered, it gives every relay concerned its new Want. A revision
+// may be delayed longer, because its owner edits often; that makes no other change wait. delayed fires when such a revision is due.
 func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
 	check := time.NewTicker(e.cfg.CheckEvery)
 	defer check.Stop()
@@ -27,7 +27,7 @@ func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
 		if err != nil {
 			return err
 		}
-		if calm && changed != closed { // the feed is read to its end, with all that the relay brought
+		if calm && changed != closed { // Run has read the feed to its end, with all that the relay brought
 			if calm = false; e.gather.Answered(e.cfg.Now().Mono) {
 				delayed = e.deliver(ctx)
 			}

@@ -11,7 +11,7 @@ import (
 
 var errOutsider = errors.New("this relay is private, and signs for and compares itself with relays of its members alone")
 
-// met tells the guard the relay's document and the owners whose repositories name it, and reports whether the relay is an outsider.
+// met tells the guard the relay's document and the owners whose repositories name the relay. It reports whether the relay is an outsider.
 func (p *peer) met(d nip11.Document, of *want.Want) bool {
 	if g := p.engine.cfg.Guard; g != nil {
 		var owners []nostr.PubKey
@@ -25,7 +25,7 @@ func (p *peer) met(d nip11.Document, of *want.Want) bool {
 	return p.outsider()
 }
 
-// shows reports whether an effect shows the relay which events are here: by a comparison, or by asking for what belongs to them.
+// shows reports whether an effect shows the relay which events are here: by a comparison, or by asking for events that belong to them.
 func shows(e step.Effect) bool {
 	switch e.(type) {
 	case step.Survey, step.OpenNeg, step.ContinueNeg:
@@ -34,7 +34,7 @@ func shows(e step.Effect) bool {
 	return false
 }
 
-// outsider reports whether this relay is private and the remote one is no member's.
+// outsider reports whether this relay is private, and the remote relay is no member's.
 func (p *peer) outsider() bool {
 	g := p.engine.cfg.Guard
 	return g != nil && !g.Trusts(p.url)

@@ -7,19 +7,19 @@ import (
 	"github.com/graspd/graspd/internal/step"
 )
 
-// inboxBound is how many inputs a reader may leave before it waits for the shell.
+// inboxBound is how many inputs may be in the inbox before a reader waits for the shell.
 const inboxBound = 4096
 
-// inbox carries inputs to the shell in order. Whoever pushes verdicts never waits, as the door's places bound their number. The reader of
-// the connection waits while the inbox has inboxBound inputs.
+// inbox carries inputs to the shell in order. The reader of the connection waits while the inbox has inboxBound inputs. The door, which
+// pushes verdicts, never waits, as its places bound their number.
 type inbox struct {
 	ready chan struct{} // holds a token while there is something to take
-	mu    sync.Mutex    // guards the two below, never held across a wait
+	mu    sync.Mutex    // guards items and room, never held across a wait
 	items []arrival
 	room  chan struct{} // closed when the shell takes the items
 }
 
-// arrival is an input and the connection that it belongs to.
+// arrival is an input and the connection to which it belongs.
 type arrival struct {
 	from *link
 	in   step.Input
@@ -45,7 +45,7 @@ func poke(token chan<- struct{}) {
 	}
 }
 
-// pushWaiting adds an input and then waits while there are inboxBound or more. It gives false when ctx ended first.
+// pushWaiting adds an input, and then waits while there are inboxBound or more. It returns false when ctx ended first.
 func (b *inbox) pushWaiting(ctx context.Context, from *link, in step.Input) bool {
 	b.push(from, in)
 	for {
@@ -63,7 +63,7 @@ func (b *inbox) pushWaiting(ctx context.Context, from *link, in step.Input) bool
 	}
 }
 
-// take returns all inputs, and lets those that wait go on. The inbox fills spare from now on.
+// take returns all inputs, and lets readers that wait go on. From now on the inbox fills spare.
 func (b *inbox) take(spare []arrival) []arrival {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 
 // Bounds of one connection.
 const (
-	outboxBound  = 256              // frames to be written
-	writeTimeout = 20 * time.Second // of one frame
+	outboxBound  = 256              // frames that may wait to be written
+	writeTimeout = 20 * time.Second // how long writing one frame may take
 )
 
 // link is one open connection with its reader, its writer, its pinger and its loads.
@@ -26,12 +26,12 @@ type link struct {
 	asked   *asked
 	source  *ingest.Source
 	out     chan []byte
-	auth    nostr.ID                    // of the AUTH that was sent; the shell's
-	frames  atomic.Uint64               // read so far
-	sent    atomic.Uint64               // frames
-	replies unasked.Replies             // the reader's
-	busy    atomic.Bool                 // the reader handles a frame, perhaps waiting for the door, and sees no pong
-	load    func(func(context.Context)) // runs a function in a goroutine that the end of the connection cancels; one after the other, so that a test can repeat a run
+	auth    nostr.ID                    // the id of the AUTH event that was sent; owned by the shell
+	frames  atomic.Uint64               // frames read
+	sent    atomic.Uint64               // frames sent
+	replies unasked.Replies             // owned by the reader
+	busy    atomic.Bool                 // the reader is handling a frame, perhaps waiting for the door, and sees no pong
+	load    func(func(context.Context)) // runs functions in a goroutine that the end of the connection cancels; one after the other, so that a test can repeat a run
 	cancel  context.CancelCauseFunc
 }
 
@@ -42,8 +42,8 @@ var (
 	errStopped = errors.New("stopped")
 )
 
-// open starts the goroutines of a connection. They belong to p.group. The inbox hears step.Disconnected once, when
-// the reader ends; verdicts of the connection's events may come later.
+// open starts the goroutines of a connection, which p.running counts. The inbox gets step.Disconnected once, when the reader ends;
+// verdicts on the connection's events may come later.
 func (p *peer) open(ctx context.Context, conn Conn) *link {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &link{
@@ -63,7 +63,7 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 		})
 	}
 	p.running.Go(func() {
-		l.cancel(p.contained(func() error { return l.write(ctx) })) // before it closes, so that its own error is the cause
+		l.cancel(p.contained(func() error { return l.write(ctx) })) // before Close, so that the error of write is the cause
 		_ = p.contained(func() error { return l.conn.Close(closeReason(ctx)) })
 	})
 	l.helper(p, func() { l.ping(ctx, p.inbox, p.engine.cfg.PingEvery) })
@@ -76,7 +76,7 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 	return l
 }
 
-// helper runs a part of the connection in a goroutine. A fault in it ends the connection.
+// helper runs a part of the connection's work in a goroutine. A fault in work ends the connection.
 func (l *link) helper(p *peer, work func()) {
 	p.running.Go(func() {
 		if err := p.contained(func() error { work(); return nil }); err != nil {
@@ -102,7 +102,7 @@ func (l *link) send(frame []byte) {
 	}
 }
 
-// write sends queued frames until the connection ends. Its caller closes the connection then, which ends the reader.
+// write sends queued frames until the connection ends. Its caller then closes the connection, which ends the reader.
 func (l *link) write(ctx context.Context) error {
 	for {
 		select {
@@ -119,7 +119,8 @@ func (l *link) write(ctx context.Context) error {
 	}
 }
 
-// ping ends the connection when two pings in a row bring neither a pong nor any frame. A reader that is busy is an excuse.
+// ping ends the connection when two pings in a row bring neither a pong nor any frame. While the reader is busy, a missing pong does not
+// count.
 func (l *link) ping(ctx context.Context, in *inbox, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -168,7 +169,7 @@ func (l *link) read(ctx context.Context, p *peer) error {
 	}
 }
 
-// frame handles one frame, or the error of a frame that was skipped. What nobody asked for is told to the shell as such.
+// frame handles one frame, or the error of a frame that Read has dropped. It tells the shell of frames that nobody asked for.
 func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 	var m nostr.RelayMessage
 	if err == nil {
@@ -194,7 +195,7 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 	return nil
 }
 
-// event hands one event to the door, if it was asked for. The shell hears of it first, and of the door's verdict later.
+// event hands one event to the door, if somebody asked for it. The shell hears of the event first, and of the door's verdict later.
 func (l *link) event(ctx context.Context, p *peer, m nostr.RelayEvent) error {
 	q, answer := l.asked.find(m.Sub), unasked.Unasked
 	if q != nil {

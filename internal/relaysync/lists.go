@@ -12,15 +12,15 @@ import (
 // ErrOver says that Run has ended.
 var ErrOver = errors.New("the engine has stopped")
 
-// listsChange is a change of the lists on its way to Run.
+// listsChange brings new lists to Run.
 type listsChange struct {
 	lists  policy.Lists
 	looser bool
 }
 
-// SetLists has only those repositories followed that the lists admit. With looser, the rules may accept what they refused before: every
-// relay is asked for everything again, which costs little where it speaks NIP-77. The door must have the new rules already. SetLists
-// waits until Run follows the feed. The error is ctx's cause or ErrOver.
+// SetLists makes the engine follow only the repositories that the lists admit. With looser, the rules may accept events that they refused
+// before: the engine then asks every relay for everything again, which costs little where the relay speaks NIP-77. The door must have the
+// new rules already. SetLists waits until Run follows the feed. The error is ctx's cause or ErrOver.
 func (e *Engine) SetLists(ctx context.Context, l policy.Lists, looser bool) error {
 	select {
 	case e.lists <- listsChange{l, looser}:
@@ -32,7 +32,7 @@ func (e *Engine) SetLists(ctx context.Context, l policy.Lists, looser bool) erro
 	}
 }
 
-// list takes the lists over and gives every relay concerned its new Want. It returns what deliver returns.
+// list puts the lists in force, and gives every relay concerned its new Want. It returns the channel that deliver returns.
 func (e *Engine) list(ctx context.Context, l listsChange) <-chan time.Time {
 	e.desired.SetLists(l.lists)
 	delayed := e.deliver(ctx)

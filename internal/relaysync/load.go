@@ -11,8 +11,8 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// load reads the local set of a filter, and which value of the filter each item belongs to: coverage.NoValue where it is not served, as a
-// remembered refusal is part of the set, too. It gives no set where the store fails or there are more than e.Most items.
+// load reads the local set of a filter, and to which value of the filter each item belongs: coverage.NoValue for an item that is not served,
+// as the set has remembered refusals too. It returns no set where the store fails or there are more than e.Most items.
 func (p *peer) load(ctx context.Context, e step.LoadSet) step.Loaded {
 	out := step.Loaded{Sub: e.Sub}
 	p.reading(ctx, "stored events cannot be read for a comparison", func(v *store.View) error {
@@ -42,7 +42,7 @@ func (p *peer) load(ctx context.Context, e step.LoadSet) step.Loaded {
 	return out
 }
 
-// ascend brings items that are newest first, and within a second by id, into the order of a set: oldest first, and within a second by id.
+// ascend turns the order newest first, and within a second by id, into the order of a set: oldest first, and within a second by id.
 func ascend(items []negentropy.Item, values []int16) {
 	slices.Reverse(items)
 	slices.Reverse(values)
@@ -74,11 +74,11 @@ func (p *peer) sift(ctx context.Context, e step.Sift) step.Sifted {
 	return out
 }
 
-// reading calls read when fewer than LoadsAtOnce reads are under way, and reports whether read came to its end. It logs read's error, unless
-// ctx has ended.
+// reading waits until fewer than LoadsAtOnce reads are under way, and calls read. It reports whether read succeeded. It logs the error of
+// read, unless ctx has ended.
 func (p *peer) reading(ctx context.Context, what string, read func(*store.View) error) bool {
 	if ctx.Err() != nil {
-		return false // where both cases are ready select chooses either
+		return false // if both cases are ready, select chooses either
 	}
 	select {
 	case p.engine.loads <- struct{}{}:

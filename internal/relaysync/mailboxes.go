@@ -10,8 +10,8 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// newMailboxes returns an empty fold of participants' mailboxes. It returns nil where mailboxes are not asked, and for a private service,
-// as the relays of its participants are no members' relays.
+// newMailboxes returns an empty fold of participants' mailboxes. It returns nil where the operator has turned mailboxes off, and for a
+// private service, as the relays of its participants are no members' relays.
 func newMailboxes(c Config) *mailbox.Fold {
 	if c.Guard != nil || !c.Peer.Mailboxes {
 		return nil
@@ -27,7 +27,7 @@ func (e *Engine) fold(ev *nostr.Event) {
 	}
 }
 
-// unfold takes one event back that left the feed.
+// unfold takes back one event that left the feed.
 func (e *Engine) unfold(id nostr.ID) {
 	e.desired.Remove(id)
 	if e.mailboxes != nil {
@@ -35,7 +35,7 @@ func (e *Engine) unfold(id nostr.ID) {
 	}
 }
 
-// stored gives the kinds of which all stored events are read at the start.
+// stored returns the kinds of which foldStored reads all stored events.
 func (e *Engine) stored() []nostr.Kind {
 	kinds := want.Kinds()
 	if e.mailboxes != nil {
@@ -44,8 +44,8 @@ func (e *Engine) stored() []nostr.Kind {
 	return kinds
 }
 
-// handMailboxes gives every relay what is to be asked of it on behalf of participants. It is called every CheckEvery only: nothing about
-// mailboxes is urgent, and with many participants it takes a while.
+// handMailboxes gives every relay its new Mailbox. Run calls it every CheckEvery only: nothing about mailboxes is urgent, and with many
+// participants it takes a while.
 func (e *Engine) handMailboxes() {
 	if e.mailboxes == nil {
 		return
@@ -59,7 +59,7 @@ func (e *Engine) handMailboxes() {
 	}
 }
 
-// hand gives a relay its new Want; a relay without a peer has it when it gets a slot.
+// hand gives a relay its new Want. A relay without a peer gets the Want with its slot.
 func (e *Engine) hand(u grasp.RelayURL, w *want.Want) {
 	e.wants[u] = w
 	if p := e.peers[u]; p != nil {
@@ -67,7 +67,7 @@ func (e *Engine) hand(u grasp.RelayURL, w *want.Want) {
 	}
 }
 
-// mailboxOf is what the relay is asked for on behalf of participants; nil for nothing.
+// mailboxOf returns the Mailbox of a relay; nil where graspd asks the relay for nothing on behalf of participants.
 func (e *Engine) mailboxOf(u grasp.RelayURL) *mailbox.Mailbox {
 	if w := e.wants[u]; w != nil {
 		return w.Mailbox
@@ -75,8 +75,8 @@ func (e *Engine) mailboxOf(u grasp.RelayURL) *mailbox.Mailbox {
 	return nil
 }
 
-// mailboxCandidate completes the candidate of a relay that is only a mailbox. Such a relay is one only while it has a slot, or when a visit is
-// due. Index relays go first, as their lists lead to the others.
+// mailboxCandidate completes the candidate of a relay that is only a mailbox. Such a relay is a candidate only while it has a slot, or when
+// a visit is due. Index relays go first, as their lists lead to the other relays.
 func (e *Engine) mailboxCandidate(c slots.Candidate, w *want.Want, past record.Record) (slots.Candidate, bool) {
 	c.Mailbox, c.Last, c.Use = true, past.At, slots.Trying
 	if len(w.Mailbox.Index) > 0 {

@@ -9,23 +9,23 @@ import (
 	"github.com/graspd/graspd/internal/step"
 )
 
-// ErrNotWanted says that no repository names a relay and that it is no bootstrap relay.
+// ErrNotWanted says that no repository names a relay, and that it is no bootstrap relay.
 var ErrNotWanted = errors.New("nothing is wanted of this relay")
 
-// ErrNoSlot says that all slots are in use, or all that the relay's host may have.
+// ErrNoSlot says that all slots are in use, or that the relay's host has as many as it may have.
 var ErrNoSlot = errors.New("no connection is free for this relay or its host (--sync-max-relays)")
 
 // ErrNotRunning says that the engine does not follow the feed, or did not answer before ctx ended.
 var ErrNotRunning = errors.New("the sync engine does not answer")
 
-// retry is a call of Retry on its way to Run.
+// retry brings a call of Retry to Run.
 type retry struct {
 	url  grasp.RelayURL
 	done chan error
 }
 
-// Retry has a relay connected to at once, whatever its backoff, even a dead one. For a connected relay it does nothing. The errors are
-// ErrNotWanted, ErrNoSlot and ErrNotRunning.
+// Retry makes the engine connect to a relay at once, whatever its backoff, even to a dead one. For a connected relay it does nothing. The
+// errors are ErrNotWanted, ErrNoSlot and ErrNotRunning.
 func (e *Engine) Retry(ctx context.Context, u grasp.RelayURL) error {
 	r := retry{u, make(chan error, 1)}
 	select {
@@ -42,7 +42,8 @@ func (e *Engine) Retry(ctx context.Context, u grasp.RelayURL) error {
 	return ErrNotRunning
 }
 
-// retryNow is Retry in Run's goroutine. A relay without a peer is remembered as due, and slots are assigned anew.
+// retryNow does the work of Retry in Run's goroutine. For a relay without a peer, it notes in the record that the relay is due, and assigns
+// slots anew.
 func (e *Engine) retryNow(ctx context.Context, u grasp.RelayURL) error {
 	if p := e.peers[u]; p != nil {
 		if !p.call(ctx, func(ctx context.Context) { p.step(ctx, step.Retry{}) }) {
@@ -65,8 +66,8 @@ func (e *Engine) retryNow(ctx context.Context, u grasp.RelayURL) error {
 	return nil
 }
 
-// Details asks every peer for what is costly to tell: the work grows with all that is wanted. It returns what was answered before ctx
-// ended.
+// Details asks every peer for its details. That is costly: the work grows with all that is wanted. It returns the answers that came before
+// ctx ended.
 func (e *Engine) Details(ctx context.Context) map[grasp.RelayURL]status.Details {
 	out := make(map[grasp.RelayURL]status.Details)
 	for _, p := range e.ask(ctx) {

@@ -16,8 +16,8 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// peer is the shell of one remote relay. It owns the relay's plan.Peer, feeds it what happens, and performs its effects. The values in plan
-// decide what to ask, and those in unasked what the relay sends unasked. The shell waits nowhere but in the select of work.
+// peer is the shell of one remote relay. It owns the relay's plan.Peer, tells it what happens, and performs its effects. Package plan decides
+// what to ask, and package unasked which frames of the relay nobody asked for. The shell waits nowhere but in the select of work.
 type peer struct {
 	engine  *Engine
 	url     grasp.RelayURL
@@ -30,8 +30,8 @@ type peer struct {
 
 	newest  chan *want.Want // one slot: the newest Want
 	wanted  *want.Want      // the Want that the machine has
-	party   string          // the party of its events at the door
-	again   chan struct{}   // one slot: everything is to be asked again
+	party   string          // the party of the relay's events at the door
+	again   chan struct{}   // one slot: the machine is to ask for everything again
 	inbox   *inbox
 	dialed  chan dialResult
 	calls   chan func(context.Context)
@@ -40,16 +40,16 @@ type peer struct {
 	quit    chan struct{} // closed by stop
 	link    *link         // nil unless a connection is open
 	dialing *attempt
-	running sync.WaitGroup // of the dials and of the goroutines of links
+	running sync.WaitGroup // counts the dials and the goroutines of links
 }
 
-// attempt is one dial. The result of any but the current one is thrown away.
+// attempt is one dial. The shell throws away the result of any but the current attempt.
 type attempt struct {
 	cancel context.CancelFunc
-	of     *want.Want // what the relay is wanted for as it is dialed
+	of     *want.Want // the Want at the time of the dial
 }
 
-// dialResult is what became of an attempt. Whoever has it owns conn, which is nil after a failure.
+// dialResult says what became of an attempt. Whoever has a dialResult owns its conn, which is nil after a failure.
 type dialResult struct {
 	of   *attempt
 	conn Conn
@@ -65,7 +65,7 @@ func newPeer(e *Engine, u grasp.RelayURL, m *plan.Peer) *peer {
 	}
 }
 
-// want replaces the Want that the shell has not taken yet. It never waits. Only the engine calls it.
+// want hands the shell a new Want, in place of one that the shell has not taken yet. It never waits. Only the engine calls it.
 func (p *peer) want(w *want.Want) {
 	select {
 	case <-p.newest:
@@ -74,8 +74,8 @@ func (p *peer) want(w *want.Want) {
 	p.newest <- w
 }
 
-// regard notes the newest Want, and the party that its relay belongs to: relays that only one owner names are one party, so that nobody gets
-// more turns and memory by naming many.
+// regard notes the newest Want, and the party to which the relay belongs: relays that only one owner names are one party, so that nobody
+// gets more turns and memory by naming many relays.
 func (p *peer) regard(w *want.Want) {
 	p.wanted, p.party = w, w.Party()
 	if p.link != nil {
@@ -84,21 +84,21 @@ func (p *peer) regard(w *want.Want) {
 	}
 }
 
-// reconsider has everything asked again. Only the engine calls it.
+// reconsider makes the peer ask for everything again. Only the engine calls it.
 func (p *peer) reconsider() { poke(p.again) }
 
 // stop ends the peer; run returns soon after. Only the engine calls it, once.
 func (p *peer) stop() { close(p.quit) }
 
-// standing is how a relay stands.
+// standing says how a relay stands.
 type standing struct {
 	status  status.Relay
 	record  record.Record
 	through bool // the first catch-up of a bootstrap relay is through
 }
 
-// call has the shell run f between two steps, and waits for that. It gives false when f did not come to its end: the shell has ended, ctx
-// ended before the shell began, or f had a fault.
+// call makes the shell run f between two steps, and waits for that. It returns false when f did not come to its end: the shell has ended,
+// ctx ended before the shell began, or f had a fault.
 func (p *peer) call(ctx context.Context, f func(context.Context)) (came bool) {
 	done := make(chan struct{})
 	select {
@@ -111,19 +111,19 @@ func (p *peer) call(ctx context.Context, f func(context.Context)) (came bool) {
 	return false
 }
 
-// standing asks the shell how the relay stands; false when the shell has ended or ctx ended first.
+// standing asks the shell how the relay stands. It returns false when the shell has ended or ctx ended first.
 func (p *peer) standing(ctx context.Context) (s standing, ok bool) {
 	ok = p.call(ctx, func(context.Context) { s = standing{p.machine.Status(), p.machine.Record(), p.first.through} })
 	return s, ok
 }
 
-// last waits until the shell has ended, which was told to, and returns the relay's record. Only the engine calls it.
+// last waits until the shell, which has been told to end, has ended, and returns the relay's record. Only the engine calls it.
 func (p *peer) last() record.Record {
 	<-p.left
 	return p.remembered()
 }
 
-// run is the shell. It ends with ctx or stop, and returns when all goroutines of the peer have ended.
+// run runs the shell until ctx ends or stop is called. It returns when all goroutines of the peer have ended.
 func (p *peer) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer close(p.ended)
@@ -143,7 +143,7 @@ func (p *peer) run(ctx context.Context) {
 	}
 }
 
-// work feeds the machine what happens and performs what it decides, until ctx ends or stop is called.
+// work tells the machine what happens and performs what the machine decides, until ctx ends or stop is called.
 func (p *peer) work(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -157,7 +157,7 @@ func (p *peer) work(ctx context.Context) {
 			p.step(ctx, step.Reconsider{})
 		case <-p.inbox.ready:
 			if ctx.Err() != nil {
-				return // ctx ends connections, too, which is no failure of the relay
+				return // the end of ctx ends connections too: that is no failure of the relay
 			}
 			taken = p.inbox.take(taken)
 			for i, a := range taken {
@@ -175,7 +175,7 @@ func (p *peer) work(ctx context.Context) {
 		case <-timer.C:
 			p.step(ctx, step.Tick{})
 		case f := <-p.calls:
-			p.step(ctx, step.Tick{}) // the machine tells how things stood at its last step
+			p.step(ctx, step.Tick{}) // without a step the machine would tell how things stood at its last step
 			f(ctx)
 		case <-p.quit:
 			return
@@ -196,7 +196,7 @@ func (p *peer) noteCalm() {
 	}
 }
 
-// setTimer sets the timer to when the machine wants to be stepped next. A machine that waits for nothing is stepped once a day all the same.
+// setTimer sets the timer to the time at which the machine wants its next step. A machine that waits for nothing gets a step once a day.
 func (p *peer) setTimer(t *time.Timer) {
 	at, ok := p.machine.Wake()
 	if !ok {
@@ -215,14 +215,14 @@ func (p *peer) arrived(ctx context.Context, in step.Input) {
 	p.step(ctx, in)
 }
 
-// drop closes the connection of a dial that nobody wants any more. It does not wait for that.
+// drop closes the connection of a dial that nobody wants any more. It does not wait for the closing.
 func (p *peer) drop(r dialResult) {
 	if r.conn != nil {
 		p.running.Go(func() { _ = r.conn.Close(errHungUp.Error()) })
 	}
 }
 
-// dialEnded takes over the connection that a dial brought, and tells the machine what became of the attempt.
+// dialEnded takes over the connection of a dial, if there is one, and tells the machine what became of the attempt.
 func (p *peer) dialEnded(ctx context.Context, r dialResult) {
 	if r.of != p.dialing {
 		p.drop(r)
@@ -247,7 +247,7 @@ func (p *peer) step(ctx context.Context, in step.Input) {
 	p.noteFirst()
 }
 
-// perform performs one effect. Effects of a connection are dropped when there is none.
+// perform performs one effect. Without a connection, it drops effects that need one.
 func (p *peer) perform(ctx context.Context, e step.Effect) {
 	switch e := e.(type) {
 	case step.Dial:
@@ -266,10 +266,10 @@ func (p *peer) perform(ctx context.Context, e step.Effect) {
 	}
 }
 
-// transmit turns an effect into a frame, or into a load that reads the store and pushes what it found into the inbox.
+// transmit turns an effect into a frame, or into a load that reads the store and pushes its result into the inbox.
 func (p *peer) transmit(e step.Effect) {
 	l := p.link
-	if shows(e) && p.outsider() { // the relay was no outsider when it was connected to
+	if shows(e) && p.outsider() { // the relay was no outsider when the connection opened
 		l.cancel(errOutsider)
 		return
 	}
@@ -307,7 +307,7 @@ func (p *peer) transmit(e step.Effect) {
 	}
 }
 
-// hangUp ends the attempt and the connection, whichever there is, and waits for neither.
+// hangUp ends the attempt or the connection, whichever there is, and does not wait for the end.
 func (p *peer) hangUp() {
 	if p.dialing != nil {
 		p.dialing.cancel()

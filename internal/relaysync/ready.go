@@ -7,12 +7,12 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// noteFirst checks whether the first catch-up of a bootstrap relay is through. firstCatchup decides that.
+// noteFirst asks firstCatchup whether the first catch-up with a bootstrap relay is through.
 func (p *peer) noteFirst() {
 	if p.first.through || !p.bootstrap {
 		return
 	}
-	known := p.engine.delivered.Load() // read before newest, which the engine fills before it stores delivered
+	known := p.engine.delivered.Load() // before the look at newest, as the engine fills newest before it stores delivered
 	caughtUp := len(p.newest) == 0 && p.machine.CaughtUp()
 	p.first.look(caughtUp, p.machine.Counted().Catchup, uint64(p.engine.cfg.Store.Head()), known)
 	if p.first.through {
@@ -20,8 +20,8 @@ func (p *peer) noteFirst() {
 	}
 }
 
-// Ready reports whether the first catch-up of every bootstrap relay is through, and else names the relays that it waits for. It does not wait
-// for a dead relay. Once it has given true it does so until the process ends.
+// Ready reports whether the first catch-up with every bootstrap relay is through. If not, it returns the relays for which the engine still
+// waits. The engine does not wait for a dead relay. Once Ready has returned true, it returns true until the process ends.
 func (e *Engine) Ready(ctx context.Context) (bool, []grasp.RelayURL) {
 	if e.ready.Load() {
 		return true, nil

@@ -10,13 +10,13 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// recordVersion is the version of the encoding that recordLen describes. Version 3, which ends before the cause, is read, too. A record of
-// any other version is not read: its relay begins anew.
+// recordVersion is the version of the encoding that recordLen describes. Records of version 3, which end before the cause, can be read too. A
+// record of any other version cannot: its relay begins anew.
 const recordVersion, causeless = 4, 3
 
-// recordLen is the length of a record before the cause: the version, the number of failures in 4 bytes, six times and two durations in 8
-// bytes each, and whether the relay is alike, 0 or 1. Numbers are big endian. Times are milliseconds since 1970, 0 for none; durations
-// are milliseconds. The cause of the last failure is its length in two bytes, and then its bytes.
+// recordLen is the length in bytes of a record before the cause: the version, the number of failures in 4 bytes, six times and two durations
+// in 8 bytes each, and whether the relay is alike, 0 or 1. Numbers are big endian. Times are milliseconds since 1970, 0 for none; durations
+// are milliseconds. The cause of the last failure follows: its length in two bytes, and then its bytes.
 const recordLen = 1 + 4 + 6*8 + 2*8 + 1
 
 var errRecord = errors.New("unreadable record of a relay")
@@ -76,7 +76,7 @@ func decodeRecord(b []byte) (record.Record, error) {
 	return r, nil
 }
 
-// causeIn gives the cause in a record; false where the record has another length than it says.
+// causeIn returns the cause in a record; false where the record has another length than it says.
 func causeIn(b []byte) (cause string, ok bool) {
 	if b[0] == causeless {
 		return "", len(b) == recordLen
@@ -88,5 +88,5 @@ func causeIn(b []byte) (cause string, ok bool) {
 	return cause, n == len(cause) && n <= record.LongestCause
 }
 
-// longestUptime is longer than any relay was watched, and short enough for a time.Duration in milliseconds.
+// longestUptime bounds the durations of a record: longer than graspd has watched any relay, and short enough for a time.Duration.
 const longestUptime = 100 * 365 * 24 * time.Hour

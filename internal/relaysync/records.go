@@ -13,25 +13,24 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// mostRecords is how many relays have a record at most: anybody can name relays.
+// mostRecords is how many relays may have a record, as anybody can name relays.
 const mostRecords = 10_000
 
-// notePrefix begins the names of records among the store's notes.
+// notePrefix is the beginning of the names of records among the store's notes.
 const notePrefix = "relay "
 
-// records holds what is remembered of relays, those that are wanted and those that were. It belongs to the engine's goroutine.
+// records holds the records of relays, of wanted ones and of former ones. Only the engine's goroutine uses it.
 type records struct {
 	store   *store.Store
 	logger  *slog.Logger
 	most    int
 	byURL   map[grasp.RelayURL]record.Record
-	changed map[grasp.RelayURL]struct{} // those that the store has to take
-	dropped map[grasp.RelayURL]struct{} // those that the store has to remove
-	failing bool                        // the log says that the store takes no records
+	changed map[grasp.RelayURL]struct{} // records that the store has still to take
+	dropped map[grasp.RelayURL]struct{} // records that the store has still to remove
+	failing bool                        // the log says already that the store takes no records
 }
 
-// readRecords reads the records of the store, as a new process takes them over. A record that cannot be read is dropped: the relay begins
-// anew.
+// readRecords reads the records of the store at the start of the process. It drops a record that it cannot read: the relay begins anew.
 func readRecords(s *store.Store, t health.Terms, log *slog.Logger) (*records, error) {
 	l := &records{
 		store: s, logger: log, most: mostRecords, byURL: make(map[grasp.RelayURL]record.Record),
@@ -58,17 +57,17 @@ func readRecords(s *store.Store, t health.Terms, log *slog.Logger) (*records, er
 	return l, nil
 }
 
-// past returns what is known of a relay.
+// past returns the record of a relay; an empty one where there is none.
 func (l *records) past(u grasp.RelayURL) record.Record { return l.byURL[u] }
 
-// put notes the record of a relay, for keep.
+// put takes the record of a relay. keep writes it into the store.
 func (l *records) put(u grasp.RelayURL, r record.Record) {
 	l.byURL[u] = r
 	l.changed[u] = struct{}{}
 	delete(l.dropped, u)
 }
 
-// trim drops records until most are left: first those whose relay was dealt with longest ago, and none of a relay that is in use.
+// trim drops records until no more than l.most are left: the oldest records first, and none of a relay that is in use.
 func (l *records) trim(inUse func(grasp.RelayURL) bool) {
 	excess := len(l.byURL) - l.most
 	if excess <= 0 {
@@ -90,7 +89,7 @@ func (l *records) trim(inUse func(grasp.RelayURL) bool) {
 	}
 }
 
-// keep writes into the store what changed. After a failure, which is logged once, it is tried again with the next keep.
+// keep writes the changes into the store. It logs the first of a row of failures, and the next keep tries again.
 func (l *records) keep() {
 	set, remove := make(map[string][]byte, len(l.changed)), make([]string, 0, len(l.dropped))
 	for u := range l.changed {

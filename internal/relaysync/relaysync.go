@@ -1,7 +1,7 @@
 // Package relaysync keeps the store complete. The Engine folds the store's feed into one Want per remote relay. A shell per relay performs
-// what its plan.Peer decides: the shell dials, sends requests, hands events to the door, and tells the plan.Peer what happened. What to
-// ask of a relay is decided in plan, and which relays are connected to in slots. Decided here is only what the machinery needs: when a
-// connection is dead, how long an ended request is known, and how long a local set is used again.
+// what its plan.Peer decides: the shell dials, sends requests, hands events to the door, and tells the plan.Peer what happened. Package plan
+// decides what to ask a relay, and package slots to which relays to connect. This package decides only what the machinery needs: when a
+// connection is dead, how long it remembers an ended request, and how long it uses a local set again.
 package relaysync
 
 import (
@@ -25,15 +25,15 @@ import (
 // SetParty.
 type Conn interface {
 	// Read waits for the next text message. The bytes are valid until the next Read. After the errors relayconn.ErrBinary and
-	// relayconn.ErrTooLong, which are about one message, Read may be called again; after any other it may not.
+	// relayconn.ErrTooLong, which concern one message, the caller may call Read again; after any other error it may not.
 	Read(ctx context.Context) ([]byte, error)
-	// Write sends one text message, waiting until it is handed to the system, and does not keep b.
+	// Write sends one text message. It waits until the system has taken the message, and does not keep b.
 	Write(ctx context.Context, b []byte) error
 	// Ping sends a ping and waits for the pong, which comes only while somebody reads.
 	Ping(ctx context.Context) error
 	// ExpectLarge lets one more message be large: the answer to a message of a reconciliation.
 	ExpectLarge()
-	// SetParty says whose share of the memory for messages the connection's messages take from now on. Empty is the relay's own.
+	// SetParty says from whose share of the memory the connection's messages take from now on. Empty stands for the relay's own share.
 	SetParty(party string)
 	// Close ends the connection within a bounded time; Read and Write then fail.
 	Close(reason string) error
@@ -41,54 +41,54 @@ type Conn interface {
 
 // Dialer opens connections to remote relays.
 type Dialer interface {
-	// Dial connects, and gives up after a time of its own.
+	// Dial connects. It bounds its time itself.
 	Dial(ctx context.Context, u grasp.RelayURL) (Conn, error)
 	// Info reads the relay information document (NIP-11). After any error the relay counts as one without a document.
 	Info(ctx context.Context, u grasp.RelayURL) (nip11.Document, error)
 }
 
-// Guard knows which relays are those of members.
+// Guard knows which relays belong to members of a private service.
 type Guard interface {
-	// Met hears at each connection the relay's document, an empty one where there is none, and the owners whose repositories name the
-	// relay.
+	// Met is told, at each connection, the relay's document, an empty one where there is none, and the owners whose repositories name
+	// the relay.
 	Met(u grasp.RelayURL, d nip11.Document, owners []nostr.PubKey)
-	// Trusts reports whether the relay may be authenticated to, and shown what is stored here. It may become false at any time.
+	// Trusts reports whether graspd may authenticate to the relay, and show it which events are here. It may become false at any time.
 	Trusts(grasp.RelayURL) bool
 }
 
-// Config is what the Engine needs. Zero durations and numbers take the defaults.
+// Config says what an Engine works with. Durations and numbers that are zero have the defaults beside them.
 type Config struct {
 	Store     *store.Store
 	Door      *ingest.Door
 	Dialer    Dialer
 	Service   grasp.Service
 	Bootstrap []grasp.RelayURL
-	Index     []grasp.RelayURL // asked for participants' lists of relays, where Peer.Mailboxes is on (GRASP-03)
-	Lists     policy.Lists     // those to begin with
-	Peer      plan.Config      // URL is set per relay
+	Index     []grasp.RelayURL // relays to ask for participants' lists of relays, where Peer.Mailboxes is on (GRASP-03)
+	Lists     policy.Lists     // the lists at the start
+	Peer      plan.Config      // the Engine sets URL per relay
 	Self      nostr.PubKey
-	Sign      func(*nostr.Event) error // signs as Self, for relays that demand AUTH (NIP-42); nil = it never authenticates
+	Sign      func(*nostr.Event) error // signs as Self, for relays that demand AUTH (NIP-42); nil = the Engine never authenticates
 
-	// Guard says which relays a private service trusts (GRASP-08); nil is a public one, which authenticates to all.
+	// Guard says which relays a private service trusts (GRASP-08); nil is for a public service, which authenticates to all.
 	Guard Guard
 
-	Connected func(grasp.RelayURL) // called after each connection that has come about; it must not block. nil: nobody wants to know
+	Connected func(grasp.RelayURL) // called after each successful dial; it must not block. nil: nobody wants to know
 
-	BatchWindow  time.Duration // for how long at most changes of what is wanted are gathered; 5 s
-	CheckEvery   time.Duration // how often relays that nothing names any more are let go, and slots assigned anew; 1 min
-	KeepEvery    time.Duration // how often records are written, and so how much of them a crash loses; 1 min
-	StartupDelay time.Duration // before anything is read or dialed; none
-	MaxRelays    int           // connected at once, bootstrap relays aside; 500
-	DialsAtOnce  int           // a dial that takes longer than half a second counts no more; 64
-	LoadsAtOnce  int           // local sets that are read at once, as each reads much of the store; 4
-	PingEvery    time.Duration // a connection is dead after two pings without an answer; 30 s
+	BatchWindow  time.Duration // the longest time for which changes of Wants are gathered; 5 s
+	CheckEvery   time.Duration // how often to let relays go that nothing names any more, and to assign slots anew; 1 min
+	KeepEvery    time.Duration // how often to write records, and so how much of them a crash loses; 1 min
+	StartupDelay time.Duration // how long to wait before reading or dialing anything; none
+	MaxRelays    int           // relays connected at once, besides bootstrap relays; 500
+	DialsAtOnce  int           // dials under way at once; a dial that takes longer than half a second counts no more; 64
+	LoadsAtOnce  int           // local sets read at once, as each reads much of the store; 4
+	PingEvery    time.Duration // the time between pings; a connection is dead after two pings without an answer; 30 s
 
-	Now    func() health.Now // needed; the wall clock without a monotonic reading
+	Now    func() health.Now // required; the wall clock without a monotonic reading
 	Logger *slog.Logger
-	Faults *contain.Faults // where faults in what serves one relay are noted; nil is nowhere
+	Faults *contain.Faults // notes faults in code that serves one relay; nil is nothing
 }
 
-// Defaults are what zero fields take.
+// Defaults returns a Config with the default of every field that has one.
 func Defaults() Config { return Config{}.withDefaults() }
 
 func (c Config) withDefaults() Config {

@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// report logs what the machine reports. Arguments may be a stranger's texts, so they are made harmless.
+// report logs what the machine reports. It makes the arguments harmless, as they may be a stranger's texts.
 func (p *peer) report(ctx context.Context, r step.Report) {
 	args := make([]any, len(r.Args))
 	for i, a := range r.Args {

@@ -12,8 +12,8 @@ import (
 	"github.com/graspd/graspd/internal/slots"
 )
 
-// assignSlots starts peers for relays that have none: bootstrap relays always, the others as far as slots.Assign gives them a slot. With ask,
-// it asks the relays that have slots what they make of them, so that slots are also taken from relays with little use for them.
+// assignSlots starts peers for relays that have none: always for bootstrap relays, and for others as far as slots.Assign gives them a slot.
+// With ask, it asks the peers that have slots for their use, and takes slots also from relays with little use for them.
 func (e *Engine) assignSlots(ctx context.Context, ask bool) {
 	waiting, mailboxes := 0, 0
 	for u, w := range e.wants {
@@ -49,7 +49,8 @@ func (e *Engine) assignSlots(ctx context.Context, ask bool) {
 	}
 }
 
-// slotsTaken counts the peers that take a slot. Bootstrap relays take none, and relays that are only mailboxes give theirs up to any other.
+// slotsTaken counts the peers that take a slot. Bootstrap relays take none. Relays that are only mailboxes do not count either, as they give
+// their slot up to any other relay.
 func (e *Engine) slotsTaken() int {
 	n := 0
 	for u := range e.peers {
@@ -89,7 +90,7 @@ func (e *Engine) candidates() []slots.Candidate {
 	return all
 }
 
-// askUses asks the peer of every relay that has a slot what the relay makes of it.
+// askUses asks the peer of every relay that has a slot for its use of the slot.
 func (e *Engine) askUses(ctx context.Context, all []slots.Candidate) {
 	for i, c := range all {
 		if c.HasSlot {
@@ -98,8 +99,8 @@ func (e *Engine) askUses(ctx context.Context, all []slots.Candidate) {
 	}
 }
 
-// crowdable is the host of a relay, on which the number of slots is bounded. It is "", for no bound, where the host is this machine or in a
-// private network: such a relay is dialed only if the operator allows that, and then is their own.
+// crowdable returns the host of a relay, for the bound of slots per host. It returns "", for no bound, where the host is this machine or in
+// a private network: graspd dials such a relay only if the operator allows that, and then it is the operator's own.
 func crowdable(u grasp.RelayURL) string {
 	host := u.Host()
 	if a, err := netip.ParseAddr(host); host == "localhost" || err == nil && !publicnet.Public(a) {
@@ -108,7 +109,7 @@ func crowdable(u grasp.RelayURL) string {
 	return host
 }
 
-// use tells what the relay makes of its slot. A peer that does not answer counts as in firm use, so that its relay keeps the slot.
+// use returns the peer's use of its slot. A peer that does not answer counts as in firm use, so that its relay keeps the slot.
 func (p *peer) use(ctx context.Context) slots.Use {
 	s, ok := p.standing(ctx)
 	if !ok {

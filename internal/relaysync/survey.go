@@ -9,14 +9,14 @@ import (
 	"github.com/graspd/graspd/internal/survey"
 )
 
-// survey reads one page of the stored events that name some events or repositories.
+// survey reads one page of the stored events that are about some events or repositories.
 func (p *peer) survey(ctx context.Context, e step.Survey) step.Surveyed {
 	out := step.Surveyed{Sub: e.Sub}
 	out.Failed = !p.reading(ctx, "stored events cannot be read for what to ask of a relay", func(v *store.View) (err error) { out.Answer, err = surveyPage(ctx, v, e.Query); return err })
 	return out
 }
 
-// surveyPage reads events after q.After until the page is full. The answer says whether that was all.
+// surveyPage reads events after q.After until the page is full. The answer says where the next page begins, if there is one.
 func surveyPage(ctx context.Context, v *store.View, q survey.Query) (survey.Answer, error) {
 	var after *store.Pair
 	if q.After != nil {
@@ -42,7 +42,7 @@ func surveyPage(ctx context.Context, v *store.View, q survey.Query) (survey.Answ
 	return found.Answer(true), nil
 }
 
-// lookup answers what a page of a survey asks about single events.
+// lookup answers a survey's questions about single events.
 type lookup struct{ *store.View }
 
 // Look implements survey.Lookup.

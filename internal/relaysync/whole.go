@@ -10,28 +10,28 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// A set of everything is used again until it is wholeAge old, or one part in wholePart of it was stored since. A set that is a little old
-// costs only look-ups: a relay shows what was stored since, and sift finds it here.
+// A set of everything is used again until it is wholeAge old, or as much as one part in wholePart of it was stored since. A set that is a
+// little old costs only look-ups: a relay shows events that were stored here since, and sift finds that they are here.
 const (
 	wholeAge  = 30 * time.Second
 	wholePart = 1000
 )
 
-// wholeSet is the set of everything that was read last. Relays that are compared as a whole at about the same time use one set, as reading it
+// wholeSet keeps the last set of everything. Comparisons with several relays as a whole at about the same time use one set, as reading it
 // takes long.
 type wholeSet struct {
 	turn    chan struct{} // one token, for whoever reads the set or looks at it; it guards the fields down to ofRules
-	set     step.Loaded   // of no Sub; without a set where there is none, or too much
-	kept    bool          // set may be used again
-	at      time.Duration // when it was read, by the monotonic clock
-	head    store.Seq     // of the feed when it was read
-	ofRules uint64        // what rules was when it was read
+	set     step.Loaded   // without a Sub; without a set where there is none, or too much
+	kept    bool          // the set may be used again
+	at      time.Duration // when the set was read, by the monotonic clock
+	head    store.Seq     // the head of the feed when the set was read
+	ofRules uint64        // the value of rules when the set was read
 	rules   atomic.Uint64 // how often outdate was called
 }
 
 func newWholeSet() *wholeSet { return &wholeSet{turn: make(chan struct{}, 1)} }
 
-// outdate has the set read anew before it is used again: the rules may accept what the set has as refused.
+// outdate makes the next user read the set anew, as the rules may now accept events that the set has as refused.
 func (w *wholeSet) outdate() { w.rules.Add(1) }
 
 // expire drops a set that is too old to be used again.
@@ -42,12 +42,12 @@ func (w *wholeSet) expire(now time.Duration) {
 			w.set, w.kept = step.Loaded{}, false
 		}
 		<-w.turn
-	default: // it is being read
+	default: // somebody is reading the set
 	}
 }
 
-// loadWhole gives the set of everything that is stored or remembered. It reads the set, or takes the one that was read for another relay just
-// now. It gives no set where that is more than e.Most, the store fails, or ctx ended.
+// loadWhole returns the set of everything that is stored or remembered. It reads the set, or takes the one that was just read for another
+// relay. It returns no set where there are more than e.Most items, the store fails, or ctx ended.
 func (p *peer) loadWhole(ctx context.Context, e step.LoadSet) step.Loaded {
 	w := p.engine.whole
 	select {
@@ -67,7 +67,7 @@ func (p *peer) loadWhole(ctx context.Context, e step.LoadSet) step.Loaded {
 	return out
 }
 
-// attribute tells what stored events name. An event that was deleted meanwhile is left out.
+// attribute returns what stored events name. It leaves out an event that was deleted meanwhile.
 func (p *peer) attribute(ctx context.Context, e step.Attribute) step.Attributed {
 	out := step.Attributed{Sub: e.Sub}
 	out.Failed = !p.reading(ctx, "stored events cannot be read for what they name", func(v *store.View) error {
@@ -76,7 +76,7 @@ func (p *peer) attribute(ctx context.Context, e step.Attribute) step.Attributed 
 			if err != nil {
 				return err
 			}
-			if ok { // it may have been deleted since
+			if ok { // the event may have been deleted since
 				out.Names = append(out.Names, coverage.NamesOf(ev))
 			}
 		}
