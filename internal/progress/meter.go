@@ -27,7 +27,7 @@ func NewMeter(s *Screen, what, unit string, now func() time.Time) *Meter {
 	return &Meter{screen: s, what: what, unit: unit, now: now}
 }
 
-// Show shows that done of all, in any measure, and so many things are through. It draws at most once in the time between.
+// Show draws how far the work is: done of all, in any measure, and how many things are through. It draws at most once in the time between.
 func (m *Meter) Show(done, all, things int64) {
 	if m == nil {
 		return
