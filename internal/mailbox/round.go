@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// mostTogether is about how many people one question may be.
+// mostTogether is how many people one question may be about.
 const mostTogether = 20
 
 // Round goes through the questions to one relay. First, if the relay is an index, it asks for everybody's profile and lists, then for

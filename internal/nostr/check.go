@@ -18,7 +18,7 @@ type Verifier interface {
 	Verify(pk PubKey, id ID, sig Sig) bool
 }
 
-// CheckID returns ErrID where the id is not the one that the content gives.
+// CheckID fails with ErrID where the id is not the hash of the content.
 func (e *Event) CheckID() error {
 	if e.ComputeID() != e.ID {
 		return ErrID

@@ -72,7 +72,7 @@ type Stamp struct {
 	ID        ID
 }
 
-// Stamp returns what orders the event among its versions.
+// Stamp returns the creation time and the id of the event, which order it among its versions.
 func (e *Event) Stamp() Stamp { return Stamp{e.CreatedAt, e.ID} }
 
 // Newer reports whether a replaces b: a was created later, or in the same second with the lower id (NIP-01).

@@ -15,8 +15,8 @@ type Config struct {
 	AllowPrivate bool           // dial addresses that are not public too
 	RootCAs      *x509.CertPool // certificates of authorities to trust; nil: those of the system
 
-	// Service is the host under which clients reach this relay. A Net does not dial the addresses to which Service resolves for
-	// strangers, but for the ports of the web, which others may share. Empty: none.
+	// Service is the host under which clients reach this relay. For strangers, a Net dials the addresses to which Service resolves
+	// only at the ports of the web, which other sites may share. Empty: none.
 	Service string
 	// Interfaces lists the addresses of this machine, which a Net does not dial for strangers. nil: the Net asks the system; if the
 	// caller sets DialContext, there are none.

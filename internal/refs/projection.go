@@ -16,7 +16,7 @@ type Projection struct {
 	Generation   uint64 // how often any of these fields has changed
 }
 
-// Change is what has come and gone since somebody made a Projection.
+// Change says what has come and gone since a Projection was made.
 type Change struct {
 	Members      *grasp.Set    // who decides for the repository now
 	States       []State       // served ones that are complete here: all of them after a change of Members, else at least the new ones

@@ -54,8 +54,8 @@ const PerMailbox = 16
 //
 // A slot that is stuck or unused goes to any relay with use for it, so that dead relays have slots only while graspd tries them. No relay
 // that a repository names loses a slot in firm use. A relay whose host has PerHost slots gets a slot from a relay of that host, or none.
-// Relays that are only mailboxes come last: they take slots from no others, have at most PerMailbox, and give a slot up, whatever its use,
-// to any other relay with use for it.
+// Relays that are only mailboxes come last: they take slots only from each other, have at most PerMailbox, and give a slot up, whatever its
+// use, to any other relay with use for it.
 func Assign(all []Candidate, n int) []Move {
 	var waiting, held []Candidate
 	for _, c := range all {
