@@ -10,14 +10,14 @@ import (
 // SweepInterval is how long an item without a live REQ waits for its next turn.
 const SweepInterval = time.Hour
 
-// Sweep is items without a live REQ that are asked again once in a while.
+// Sweep is items without a live REQ, whose stored events the caller asks for again when their turn comes.
 type Sweep struct {
 	itemset.Lot
-	At time.Duration // when their turn comes
+	At time.Duration // of their turn
 }
 
-// sweep sweeps what there is no room for live. Those items that are
-// confirmed were followed until now, and wait for their turn; the others are returned, to be asked now.
+// sweep sweeps items for which no REQ has room. Items that are confirmed were followed until now: they wait for their turn. sweep
+// returns the other items, whose stored events the caller asks for now.
 func (s *Side) sweep(t Terms, lots []itemset.Lot) (fresh []itemset.Lot) {
 	for _, l := range lots {
 		ask, known := l, itemset.Lot{Layer: l.Layer, Apart: l.Apart}
@@ -37,7 +37,7 @@ func (s *Side) sweep(t Terms, lots []itemset.Lot) (fresh []itemset.Lot) {
 	return fresh
 }
 
-// sweepLater puts confirmed items off to the next sweep.
+// sweepLater lets confirmed items wait for their next turn.
 func (s *Side) sweepLater(l itemset.Lot, now time.Duration) {
 	if len(l.Items) > 0 {
 		l.Since = itemset.AllStored
@@ -45,7 +45,8 @@ func (s *Side) sweepLater(l itemset.Lot, now time.Duration) {
 	}
 }
 
-// Swept puts off what a sweep has confirmed. due is when its turn came; 0 = it had none before.
+// Swept takes that all stored events of swept items are here, and lets the items wait for their next turn. due is when their last turn came;
+// 0 = this was the first time.
 func (s *Side) Swept(l itemset.Lot, due, now time.Duration) {
 	if due > 0 {
 		s.turn = now - due
@@ -54,7 +55,7 @@ func (s *Side) Swept(l itemset.Lot, due, now time.Duration) {
 	s.rising.look = s.rising.look || s.rising.items.Len() > 0
 }
 
-// Due takes out what is to be asked again, as its turn has come.
+// Due takes out the items whose turn has come.
 func (s *Side) Due(now time.Duration) (due []Sweep) {
 	n := 0
 	for n < len(s.sweeps) && s.sweeps[n].At <= now {
@@ -65,8 +66,8 @@ func (s *Side) Due(now time.Duration) (due []Sweep) {
 	return due
 }
 
-// Sweeps returns what waits for its turn, in order of time.
+// Sweeps returns the items that wait for their turn, in order of time.
 func (s *Side) Sweeps() []Sweep { return slices.Clone(s.sweeps) }
 
-// Turn is what the last sweep took, from when its turn came until it was answered.
+// Turn returns how long the last items took that had a turn, until all their stored events were here.
 func (s *Side) Turn() time.Duration { return s.turn }

@@ -10,11 +10,11 @@ import (
 // Waiting is a lot that no live REQ asks for yet.
 type Waiting struct {
 	itemset.Lot
-	After time.Duration // not before
-	tries int
+	After time.Duration // no REQ asks for the lot before
+	tries int           // refusals of REQs for the items
 }
 
-// Queue adds items to those that wait.
+// Queue lets a lot wait for a REQ.
 func (s *Side) Queue(l itemset.Lot) {
 	for _, w := range s.waiting {
 		if w.Alike(l) && w.After == 0 {
@@ -25,22 +25,22 @@ func (s *Side) Queue(l itemset.Lot) {
 	s.Requeue(l, 0, 0)
 }
 
-// Requeue has a lot wait that was refused so often, not to be asked for before a time.
+// Requeue lets a lot wait for a REQ and for a time. tries says how often REQs for the items were refused.
 func (s *Side) Requeue(l itemset.Lot, after time.Duration, tries int) {
 	s.waiting = append(s.waiting, &Waiting{Lot: l, After: after, tries: tries})
 }
 
-// Waiting returns what waits. The slice is the caller's, and what is in it is only read.
+// Waiting returns the lots that wait. The slice is the caller's; the caller changes no lot.
 func (s *Side) Waiting() []*Waiting { return slices.Clone(s.waiting) }
 
-// Apart sets anew what keeps each lot that waits apart from others.
+// Apart sets, for each lot that waits, what keeps the lot apart from others.
 func (s *Side) Apart(of func(itemset.Lot) itemset.Apart) {
 	for _, w := range s.waiting {
 		w.Apart = of(w.Lot)
 	}
 }
 
-// PutForward has what was to wait until a time wait until another one.
+// PutForward lets the lots that wait until the time from wait until the time to instead.
 func (s *Side) PutForward(from, to time.Duration) {
 	for _, w := range s.waiting {
 		if w.After == from {
@@ -49,7 +49,7 @@ func (s *Side) PutForward(from, to time.Duration) {
 	}
 }
 
-// TakeAll takes out all that waits for nothing but a REQ.
+// TakeAll takes out the lots that wait for a REQ alone, and for no time.
 func (s *Side) TakeAll(now time.Duration) (lots []itemset.Lot) {
 	left := s.waiting[:0]
 	for _, w := range s.waiting {
@@ -64,8 +64,8 @@ func (s *Side) TakeAll(now time.Duration) (lots []itemset.Lot) {
 	return lots
 }
 
-// fill takes out as many waiting items as one REQ bears; nil when none wait. What
-// does not fit even alone is taken out as well, and unfit.
+// fill takes out as many waiting items as one REQ bears, and returns that REQ; nil when none wait. fill also takes
+// out the items of which one alone is more than a REQ bears: these are unfit.
 func (s *Side) fill(t Terms) (load *REQ, unfit []itemset.Lot) {
 	load = &REQ{}
 	for i := 0; i < len(s.waiting); {
@@ -94,8 +94,8 @@ func (s *Side) fill(t Terms) (load *REQ, unfit []itemset.Lot) {
 	return load, unfit
 }
 
-// take takes items of w over until the REQ is full and returns how many. They
-// stay in w for the caller to remove.
+// take adds items of w to the REQ until it is full, and returns how many. The caller
+// removes these items from w.
 func (l *REQ) take(t Terms, w *Waiting) int {
 	n := 0
 	for _, it := range w.Items {
