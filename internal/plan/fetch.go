@@ -8,11 +8,11 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// mostNeeded is how many ids one reconciliation waits for, over all windows;
-// with more the rest is paged.
+// mostNeeded bounds the ids that one comparison needs, over all windows. Where it needs
+// more, the rest is paged.
 const mostNeeded = 250_000
 
-// fetch asks for the next needed ids.
+// fetch requests the next needed ids of a task.
 func (c *catchup) fetch(t *task) {
 	b := t.neg.Ask(c.limits.IDs())
 	f := nostr.Filter{IDs: b.IDs(), Limit: new(len(b.IDs()))}
@@ -24,10 +24,10 @@ func (c *catchup) fetch(t *task) {
 	r.batch = b
 }
 
-// elsewhere returns what other tasks ask for by id just now, or will next.
+// elsewhere returns the ids that other running tasks request now or next.
 func (c *catchup) elsewhere(t *task) map[nostr.ID]struct{} {
 	asked := make(map[nostr.ID]struct{})
-	if t.group.Layer == want.LayerReferences { // it makes way for others
+	if t.group.Layer == want.LayerReferences { // layer 4 makes way for others
 		return asked
 	}
 	for _, o := range c.running {

@@ -14,8 +14,8 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// following sends and closes live REQs, as live.Side decides which there should be, and has caught up with what they follow. An item that is
-// wanted stands in exactly one place of that side, or is under suspicion.
+// following is the live part of a connection. It sends and closes live REQs as live.Side decides, and has the stored side catch up with the items
+// that they follow. A wanted item stands in exactly one place of live.Side, or is under suspicion.
 type following struct {
 	*desk
 	*books
@@ -28,16 +28,16 @@ type following struct {
 	followed followed.Times
 }
 
-// beside is what the live side asks of the other parts.
+// beside is what following asks of the stored side.
 type beside interface {
-	addGroups(l itemset.Lot, class step.Class, swept bool) // has stored events asked
-	askSwept(l itemset.Lot, due time.Duration)             // likewise, where they are swept and their turn came
-	dropGroups(match func(*group) bool)                    // has them asked no more
-	lose(gone func(want.Item) bool)                        // has those of items asked no more
-	swept() []want.Item                                    // the swept items that are asked
-	openREQs() int                                         // stored ones
-	pause()                                                // as the relay asked to slow down
-	regroupWithout(is func(want.Item) bool)                // has groups asked without items
+	addGroups(l itemset.Lot, class step.Class, swept bool) // asks for the stored events of a lot
+	askSwept(l itemset.Lot, due time.Duration)             // does so for swept items, whose turn came at due
+	dropGroups(match func(*group) bool)                    // gives up the groups that match
+	lose(gone func(want.Item) bool)                        // gives up items in all groups
+	swept() []want.Item                                    // the swept items whose stored events are being asked for
+	openREQs() int                                         // how many stored REQs are open
+	pause()                                                // asks for nothing stored for a while, as the relay asked to slow down
+	regroupWithout(is func(want.Item) bool)                // begins the groups anew without the items that match
 }
 
 // wary is who takes items out of all places that the relay may refuse a request for.
@@ -49,7 +49,7 @@ type wary interface {
 	withoutSuspects(lots []itemset.Lot) []itemset.Lot // what is left of lots
 }
 
-// keeper is who has everything followed at once by one live REQ, where the relay is asked as a whole, and is told what becomes of that.
+// keeper decides whether one live REQ follows everything, as for a relay that is asked as a whole, and hears what becomes of that REQ.
 type keeper interface {
 	followsAll() bool        // whether one live REQ is to follow everything
 	standing() bool          // whether it was sent
@@ -61,7 +61,7 @@ type keeper interface {
 	askAgain(l *live.REQ, class step.Class)
 }
 
-// terms are what the live side goes by now. A filter carries more values than usual where the usual
+// terms are the facts by which live.Side decides now. A filter carries more values than usual where the usual
 // number would not fit the relay's limits.
 func (f *following) terms() live.Terms {
 	repos := len(f.want.Repos)
@@ -81,7 +81,7 @@ func (f *following) lotOf(it want.Item) itemset.Lot {
 	return l
 }
 
-// apart returns how the items of a lot stand now.
+// apart returns what keeps the items of a lot apart from others now.
 func (f *following) apart(l itemset.Lot) itemset.Apart {
 	switch {
 	case l.Layer != want.LayerAnnouncements:
@@ -92,7 +92,7 @@ func (f *following) apart(l itemset.Lot) itemset.Apart {
 	return itemset.Together
 }
 
-// holding matches the groups that ask for an item of lots.
+// holding returns a function that matches the groups which ask for an item of lots.
 func holding(lots []itemset.Lot) func(*group) bool {
 	set := itemset.Of(itemset.Each(lots))
 	return func(g *group) bool { return slices.ContainsFunc(g.Items, set.Has) }
@@ -121,7 +121,7 @@ func (f *following) tend() {
 	}
 }
 
-// openWaiting opens live REQs for what waits, as far as the relay bears that.
+// openWaiting opens live REQs for the items that wait, as far as the relay bears them.
 func (f *following) openWaiting() {
 	if f.keeper.followsAll() {
 		f.openAll()
@@ -154,7 +154,7 @@ func (f *following) make(m live.Move) {
 	f.openLive(m.Load, m.Values)
 }
 
-// sweep asks for what has no live REQ any more, or none for want of room.
+// sweep closes the REQ of swept items, if they had one, and asks for their stored events.
 func (f *following) sweep(x live.Swept) {
 	if x.REQ != nil {
 		f.closeLive(x.REQ)
@@ -165,7 +165,7 @@ func (f *following) sweep(x live.Swept) {
 	}
 }
 
-// rise has what rises wait for a live REQ.
+// rise lets items that rise from the sweep wait for a live REQ.
 func (f *following) rise() {
 	if f.keeper.followsAll() || !f.side.MayRise(f.now.Mono) {
 		return
@@ -178,7 +178,7 @@ func (f *following) rise() {
 	}
 }
 
-// openAll has everything that waits followed by one live REQ.
+// openAll gives all items that wait to the keeper, who follows them by one live REQ.
 func (f *following) openAll() {
 	if f.paused() {
 		return
@@ -191,7 +191,7 @@ func (f *following) openAll() {
 	}
 }
 
-// closeAll closes all live REQs and has what they followed wait, with all that is stored.
+// closeAll closes all live REQs. Their items wait, and all stored events of the items are asked for anew.
 func (f *following) closeAll() {
 	for _, l := range f.side.REQs() {
 		f.closeLive(l)
@@ -202,14 +202,14 @@ func (f *following) closeAll() {
 	}
 }
 
-// catchUp has the stored events of lots asked.
+// catchUp asks for the stored events of lots.
 func (f *following) catchUp(lots []itemset.Lot, class step.Class) {
 	for _, x := range lots {
 		f.stored.addGroups(x, class, false)
 	}
 }
 
-// openLive sends a live REQ for its items and those of its parts.
+// openLive sends a live REQ for its items and for the items of its parts.
 func (f *following) openLive(l *live.REQ, values int) {
 	var filters []nostr.Filter
 	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
@@ -223,7 +223,7 @@ func (f *following) openLive(l *live.REQ, values int) {
 	f.sendLive(l, filters, values)
 }
 
-// sendLive sends it.
+// sendLive sends a live REQ with filters.
 func (f *following) sendLive(l *live.REQ, filters []nostr.Filter, values int) {
 	limit := f.limits.Limit()
 	how := live.Sending{Sub: f.newSub("l"), Now: f.now, Filters: filters, Limit: limit, Values: values}
@@ -252,11 +252,11 @@ func (f *following) liveOpened(l *live.REQ) {
 	f.catchUp(l.Lots(), step.Catchup)
 }
 
-// heard says whether the relay has answered a live REQ.
+// heard reports whether the relay has answered a live REQ by EOSE.
 func (f *following) heard(l *live.REQ) bool { return f.requests[l.Sub].answered }
 
-// closeUnanswered ends the live REQs that never got an EOSE, for others to ask
-// for their items. Such a REQ may have been lost, and nothing else would tell.
+// closeUnanswered closes the live REQs that never got an EOSE; their items get other REQs.
+// The relay may have lost such a REQ, and graspd would not learn of that otherwise.
 func (f *following) closeUnanswered() {
 	for _, l := range f.side.REQs() {
 		if l.Open && !f.heard(l) {
@@ -265,7 +265,7 @@ func (f *following) closeUnanswered() {
 	}
 }
 
-// closeLive ends a live REQ whose items something else follows or nobody wants.
+// closeLive closes a live REQ. The caller has taken care of the items.
 func (f *following) closeLive(l *live.REQ) {
 	f.closeReq(l.Sub)
 	f.side.Drop(l)
@@ -275,8 +275,8 @@ func (f *following) closeLive(l *live.REQ) {
 	}
 }
 
-// shrink takes items that are wanted no more out of the books and closes live
-// REQs that serve nothing.
+// shrink takes items that are not wanted any more out of all places, and closes the live
+// REQs that serve nothing then.
 func (f *following) shrink() {
 	gone := func(it want.Item) bool { return !f.wanted.Has(it) }
 	for _, l := range f.side.Shrink(f.want, gone) {
@@ -285,8 +285,8 @@ func (f *following) shrink() {
 	f.stored.lose(gone)
 }
 
-// reopenMute sends live REQs again that count as open and were never answered:
-// they may have been refused by a NOTICE that came late.
+// reopenMute sends the live REQs again that the relay never answered, also those that count as open:
+// the relay may have refused them by a NOTICE that came late.
 func (f *following) reopenMute() {
 	mute := func(l *live.REQ) bool { return !f.heard(l) }
 	f.cancelMergeOf(mute)
@@ -298,8 +298,8 @@ func (f *following) reopenMute() {
 	}
 }
 
-// reopenOutdated sends live REQs again that were opened without the kinds that a relay
-// needs, or with kinds that it does not.
+// reopenOutdated sends the live REQs again that went out without the kinds that the relay
+// needs, or with kinds that the relay does not need.
 func (f *following) reopenOutdated() {
 	if !f.side.Any(f.demands.outdated) {
 		return
@@ -313,7 +313,7 @@ func (f *following) reopenOutdated() {
 	}
 }
 
-// cancelMerge closes a REQ that has not replaced its parts yet.
+// cancelMerge ends the merge that is under way, if there is one.
 func (f *following) cancelMerge() {
 	if m := f.side.Cancel(f.now.Mono); m != nil {
 		f.closeLive(m)
@@ -321,14 +321,14 @@ func (f *following) cancelMerge() {
 	}
 }
 
-// cancelMergeOf does so if one of the REQs that it is about is such.
+// cancelMergeOf ends the merge that is under way, if is matches its new REQ or a REQ that this would replace.
 func (f *following) cancelMergeOf(is func(*live.REQ) bool) {
 	if f.side.Merges(is) {
 		f.cancelMerge()
 	}
 }
 
-// askAgain has all that is wanted asked again with all that is stored, but for what is excepted. What is swept is tried live.
+// askAgain asks for all stored events of all wanted items again, but for the excepted ones. Swept items wait for a live REQ.
 func (f *following) askAgain(class step.Class, except func(want.Item) bool) {
 	placed := f.side.Anew(f.wanted.Has)
 	for _, it := range f.inOrder() {
@@ -347,9 +347,9 @@ func (f *following) askAgain(class step.Class, except func(want.Item) bool) {
 	}
 }
 
-// unplace takes suspects out of live REQs, groups and sweeps, and from among
-// those that wait. A live REQ that never was answered may be one that the relay
-// takes no notice of for a suspect's sake: what else is in it is asked anew.
+// unplace takes suspects out of live REQs, groups and sweeps, and out of the items
+// that wait. The relay may ignore a whole live REQ because of one suspect: where the relay
+// never answered the REQ of a suspect, the other items of the REQ get another one.
 func (f *following) unplace(is func(want.Item) bool) {
 	f.cancelMergeOf(func(l *live.REQ) bool { return l.Holds(is) })
 	for _, l := range f.side.REQs() {

@@ -5,7 +5,7 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// relay is what is known of the relay where what lies below a comparison is looked at.
+// relay is what a look below the comparison of a task goes by.
 func (c *comparing) relay(t *task) compare.Relay {
 	r := compare.Relay{
 		Truncates: c.support == negTruncates, Brings: c.brings, Most: compare.MostProbed, Sparse: t.group.Layer == want.LayerReferences,
@@ -17,10 +17,10 @@ func (c *comparing) relay(t *task) compare.Relay {
 	return r
 }
 
-// probe looks at what lies below what the relay showed.
+// probe looks below what the relay showed.
 func (c *comparing) probe(t *task) { c.look(t, t.neg.Below(c.relay(t))) }
 
-// look asks or pages what is to be looked at, or goes on.
+// look sends a probe, or pages, or goes on.
 func (c *comparing) look(t *task, l compare.Look) {
 	if q := l.Probe; q != nil {
 		f := q.Span.Narrow(t.filter)
@@ -34,7 +34,7 @@ func (c *comparing) look(t *task, l compare.Look) {
 	c.stored.proceed(t)
 }
 
-// probeDone takes the answer.
+// probeDone takes the complete answer to a probe.
 func (c *comparing) probeDone(t *task, a *compare.Answer) {
 	before := c.relay(t)
 	c.brings = max(c.brings, a.Brought())

@@ -61,7 +61,7 @@ func (q *queues) takeBack(at time.Duration) {
 	}
 }
 
-// letGo has tasks go on that wait for another one, which has ended a request by id.
+// letGo lets the tasks go on that wait behind another one, as a request by id has ended.
 func (q *queues) letGo(now time.Duration) {
 	for _, t := range q.later {
 		if t.behind {

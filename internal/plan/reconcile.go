@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/step"
 )
 
-// negSupport is what is known of a relay's NIP-77.
+// negSupport is what graspd knows of how a relay supports NIP-77.
 type negSupport uint8
 
 const (
@@ -21,7 +21,7 @@ func (n negSupport) String() string {
 	return [...]string{"unknown", "works", "truncates", "refused"}[n]
 }
 
-// comparing is how stored events are compared with the relay (NIP-77), and what is known of its answers.
+// comparing is the part that compares stored events with the relay (NIP-77), and knows how the relay answers that.
 type comparing struct {
 	*desk
 	stored   *catchup   // of the connection
@@ -34,16 +34,16 @@ type comparing struct {
 	brings   int  // the most events that one probe brought on it
 }
 
-// begin begins a connection. One that hangs up when it is asked to reconcile is not asked again before
-// the full resync, or it might never get so far.
+// begin begins a connection. outsider says that the relay must not be shown what is here.
 func (c *comparing) begin(stored *catchup, outsider bool) {
 	c.stored, c.outsider, c.brings = stored, outsider, 0
 }
 
-// end ends the connection.
+// end takes the end of the connection.
 func (c *comparing) end() { c.stored, c.outsider = nil, false }
 
-// forgive has the relay asked once more; with all that is known forgotten also where it hung up for that.
+// forgive lets graspd ask the relay to reconcile once more; with all, also a relay that hung up when it was asked.
+// Otherwise such a relay is not asked before the full resync, or a connection might never get that far.
 func (c *comparing) forgive(all bool) {
 	if all {
 		c.hangsUp = false
@@ -53,7 +53,7 @@ func (c *comparing) forgive(all bool) {
 	}
 }
 
-// hungUp takes the end of a connection, for which a reconciliation that was just opened is to blame.
+// hungUp takes the end of the connection. Where it came right after the first NEG-OPEN, the relay hangs up at NEG-OPENs.
 func (c *comparing) hungUp() {
 	for _, t := range c.stored.running {
 		r := t.req
@@ -64,27 +64,27 @@ func (c *comparing) hungUp() {
 	}
 }
 
-// recall takes from a record that the relay hangs up when it is asked to reconcile.
+// recall takes from the record of the relay that it hangs up at NEG-OPENs.
 func (c *comparing) recall() { c.support, c.hangsUp = negRefused, true }
 
-// pagesOnly says whether nothing is reconciled on this connection, whatever the relay can do.
+// pagesOnly reports whether graspd reconciles nothing on this connection, whatever the relay supports.
 func (c *comparing) pagesOnly() bool { return c.cfg.NoNegentropy || c.outsider }
 
-// pages says whether the relay is paged, as it does not reconcile.
+// pages reports whether graspd pages the relay, instead of reconciling with it.
 func (c *comparing) pages() bool { return c.pagesOnly() || c.support == negRefused }
 
-// tells says whether reconciliations tell what the relay has.
+// tells reports whether reconciliations tell what the relay has.
 func (c *comparing) tells() bool { return !c.pages() && c.support != negTruncates }
 
-// works says whether the relay has shown that it compares.
+// works reports whether the relay has shown that it reconciles.
 func (c *comparing) works() bool { return c.support == negWorks }
 
-// mayWork says whether the relay may compare everything.
+// mayWork reports whether the relay may reconcile everything.
 func (c *comparing) mayWork() bool {
 	return !c.pagesOnly() && (c.support == negUnknown || c.support == negWorks)
 }
 
-// reconcile takes a task to its next step: fetch, compare, ask again, or end.
+// reconcile takes a running task to its next action, as compare.Comparison has it.
 func (c *comparing) reconcile(t *task) {
 	if t.neg == nil {
 		t.compares(compare.New(t.group.Since.Span()))
@@ -118,7 +118,7 @@ func (c *comparing) reconcile(t *task) {
 	}
 }
 
-// terms are what the next step of a comparison goes by.
+// terms are what the comparison of a task goes by.
 func (c *comparing) terms(t *task) compare.Terms {
 	x := compare.Terms{Now: c.now.Mono, Settling: len(t.settling) > 0, Refused: c.support == negRefused, Withheld: c.withheld}
 	if course := t.group.course; course != nil {
@@ -129,7 +129,7 @@ func (c *comparing) terms(t *task) compare.Terms {
 	return x
 }
 
-// load asks for the local set first; the NEG-OPEN follows when it is there.
+// load has the local set loaded. The NEG-OPEN follows when the set is there.
 func (c *comparing) load(t *task) {
 	t.neg.Load()
 	r := &request{sub: c.newSub("n"), kind: asksNeg, task: t, Manner: c.stored.demands.mannerOf(t, t.filter), progress: c.now.Mono}
@@ -142,7 +142,7 @@ func (c *comparing) load(t *task) {
 	c.effect(e)
 }
 
-// session returns the open reconciliation of sub.
+// session returns the request of a reconciliation by its name, and the comparison.
 func (c *comparing) session(sub string) (*request, *compare.Comparison) {
 	if r := c.stored.requests[sub]; r != nil && r.kind == asksNeg {
 		return r, r.task.neg
@@ -202,7 +202,7 @@ func (c *comparing) negMsg(sub string, msg []byte) {
 // hexLen is how many bytes a message takes on the wire.
 func hexLen(msg []byte) uint64 { return 2 * uint64(len(msg)) }
 
-// compared ends one window.
+// compared takes that all of a window is compared.
 func (c *comparing) compared(t *task) {
 	n := t.neg
 	if c.support != negTruncates {
@@ -223,9 +223,9 @@ func (c *comparing) compared(t *task) {
 	c.stored.proceed(t)
 }
 
-// sift has the needed ids looked up here. A relay may take more for a match
-// than the filter says, such as events with the value under another tag: its
-// set then holds what the local set for the filter does not, though it is here.
+// sift has the store look up which of the needed ids are here. A relay may take more events
+// for a match than the filter says, such as events with the value under another tag: then the relay's
+// set holds events that are here and that the local set of the filter does not hold.
 func (c *comparing) sift(t *task) {
 	r := &request{sub: c.newSub("k"), kind: asksStore, task: t, answered: true}
 	c.stored.add(r)
@@ -248,8 +248,7 @@ func (c *comparing) sifted(in step.Sifted) {
 	c.stored.proceed(t)
 }
 
-// negErr handles an error of a reconciliation, under whatever label it comes.
-// The relay has ended the session.
+// negErr handles that the relay ended a reconciliation: by NEG-ERR, NEG-CLOSE, CLOSED or NOTICE.
 func (c *comparing) negErr(sub, text string, most int64) {
 	r, n := c.session(sub)
 	if r == nil || !n.Opened() {
@@ -282,14 +281,14 @@ func (c *comparing) negErr(sub, text string, most int64) {
 	}
 }
 
-// negSilent handles a NEG-OPEN or NEG-MSG without answer.
+// negSilent handles that the relay does not answer a NEG-OPEN or NEG-MSG.
 func (c *comparing) negSilent(t *task) {
 	c.stored.abandon(t)
 	c.negFailed(t, "no answer")
 }
 
-// negFailed reads the filter by paging, and all others until the next full
-// resync if the relay never answered a reconciliation.
+// negFailed pages the filter of a task. Where the relay never answered a reconciliation, graspd pages all
+// filters until the next full resync.
 func (c *comparing) negFailed(t *task, why string) {
 	if t.group.course != nil {
 		t.group.course.unfit(why)
@@ -309,7 +308,7 @@ func (c *comparing) noNegentropy(why string) {
 	}
 }
 
-// pageWindows reads what has not been compared by paging.
+// pageWindows pages what is not compared of a task.
 func (c *comparing) pageWindows(t *task) {
 	t.page(t.neg.GiveUp())
 	c.stored.proceed(t)

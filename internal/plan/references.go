@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// references asks the questions of layer 4, which inquiry.Inquiry has in turn, as tasks of the stored side.
+// references is the part that asks the questions of layer 4, as inquiry.Inquiry has them in turn: each is a task of the stored side.
 type references struct {
 	*desk
 	*books
@@ -21,32 +21,32 @@ type references struct {
 	sub     string   // of the page of the store that is being read
 }
 
-// begin begins a connection.
+// begin takes that a connection has opened.
 func (r *references) begin(stored *catchup) {
 	r.stored = stored
 	r.inquiry.Connected(r.now.Mono)
 }
 
-// end takes the end of the connection. A visit that ended before all was asked goes on when the relay is connected to again.
+// end takes the end of the connection. A visit that is not complete goes on with the next connection.
 func (r *references) end() {
 	r.inquiry.Disconnected(r.now.Mono, r.want.OnlyMailbox())
 	r.stored, r.task, r.sub = nil, nil, ""
 }
 
-// forget begins anew with the next thing that is wanted. When this is due stays.
+// forget forgets how far layer 4 has come, as nothing is wanted of the relay any more, but not when layer 4 is due.
 func (r *references) forget() {
 	r.inquiry.Forget()
 	r.stored, r.task, r.sub = nil, nil, ""
 }
 
-// tend begins layer 4 when the catch-up of a full resync is through. It is due again at the time next.
+// tend begins a round of layer 4 when one is due and the catch-up is through. The following round is due at the time next.
 func (r *references) tend(next time.Duration) {
 	if r.inquiry.Ready(r.now.Mono, r.stored.rest.Settled()) {
 		r.inquiry.Begin(next, r.want, r.cfg.Terms().Jitter(uint64(r.now.Wall.Unix()/86_400)))
 	}
 }
 
-// next takes the next step of layer 4. It returns the task to run now; nil when
+// next takes the next step of layer 4, and returns the task to run now; nil when
 // there is none.
 func (r *references) next() *task {
 	s := r.inquiry.Next(r.now.Mono, inquiry.Terms{
@@ -76,7 +76,7 @@ func newQuestion(f nostr.Filter) *task {
 	return t
 }
 
-// surveyed takes a page of what is stored here.
+// surveyed takes a page of the store.
 func (r *references) surveyed(in step.Surveyed) {
 	if r.sub == "" || in.Sub != r.sub {
 		return
@@ -89,41 +89,41 @@ func (r *references) surveyed(in step.Surveyed) {
 	r.inquiry.Surveyed(in.Answer)
 }
 
-// count notes that something was asked for t.
+// count counts a request, if its task is a question of layer 4.
 func (r *references) count(t *task) {
 	if t.group.Layer == want.LayerReferences {
 		r.inquiry.Sent()
 	}
 }
 
-// came says whether an event came that the open question asks for by its id.
+// came reports whether an event came that the open question requests by id.
 func (r *references) came(id nostr.ID) bool { return r.task.neg.Has(id) }
 
-// answered ends the question: it is answered.
+// answered takes that the open question is answered.
 func (r *references) answered() {
 	r.inquiry.Answered(r.came)
 	r.dropTask()
 }
 
-// over ends the question: it is given up.
+// over gives the open question up.
 func (r *references) over() {
 	r.inquiry.GiveUp(r.came)
 	r.dropTask()
 }
 
-// unanswered asks once more in a while what was not answered.
+// unanswered takes that the relay did not answer the open question.
 func (r *references) unanswered() {
 	r.inquiry.Unanswered(r.now.Mono, r.came)
 	r.dropTask()
 }
 
-// drop forgets that the question was asked.
+// drop forgets the open question; a later step asks it again.
 func (r *references) drop() {
 	r.inquiry.Drop()
 	r.dropTask()
 }
 
-// dropTask abandons the task of the question.
+// dropTask abandons the task of the open question.
 func (r *references) dropTask() {
 	if t := r.task; t != nil {
 		r.stored.abandon(t)
@@ -133,8 +133,7 @@ func (r *references) dropTask() {
 	}
 }
 
-// makeWay puts the open question off when something else waits for its place.
-// It reports whether it did.
+// makeWay puts the open question off when a task of another layer waits for a place, and reports whether it did.
 func (r *references) makeWay() bool {
 	if !r.inquiry.Asking() || !r.stored.waits() {
 		return false

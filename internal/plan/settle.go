@@ -6,12 +6,12 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// The relay need not wait for our own door: while that decides what one request by id brought, the next one is sent.
+// The relay need not wait for the door of this relay: while the door decides the events of one request by id, the next one is sent.
 
-// mostSettling is how many requests by id of one reconciliation may wait for the door beside the one that is open.
+// mostSettling bounds the requests by id of one task that wait for the door, beside the open one.
 const mostSettling = 4
 
-// settle lets a task go on that has more to ask by id, though not all of what r brought is decided.
+// settle lets a task go on that has more ids to request, though the door still decides events of r.
 func (c *catchup) settle(r *request) {
 	t := r.task
 	if r.batch == nil || len(t.neg.Needs()) == 0 || len(t.settling) == mostSettling || t.group.Layer == want.LayerReferences {
@@ -21,7 +21,7 @@ func (c *catchup) settle(r *request) {
 	c.proceed(t)
 }
 
-// settled takes a request of which all is decided while its task went on.
+// settled takes that the door has decided all events of a request whose task went on meanwhile.
 func (c *catchup) settled(r *request) {
 	c.remove(r)
 	t := r.task
@@ -47,14 +47,14 @@ func (c *catchup) settled(r *request) {
 	}
 }
 
-// forgetFound has a task begin again.
+// forgetFound lets a task begin again.
 func (c *catchup) forgetFound(t *task) {
 	c.forgetSettling(t)
 	t.forget()
 	c.letGo(c.now.Mono)
 }
 
-// forgetSettling makes what is still to be decided nobody's.
+// forgetSettling forgets the requests of a task whose events the door still decides.
 func (c *catchup) forgetSettling(t *task) {
 	if len(t.settling) == 0 {
 		return
@@ -65,7 +65,7 @@ func (c *catchup) forgetSettling(t *task) {
 	c.letGo(c.now.Mono)
 }
 
-// fetchEnded has tasks go on that wait for t, if it has all that it asked for by id.
+// fetchEnded lets the tasks go on that wait behind t, if t has all events that it requested by id.
 func (c *catchup) fetchEnded(t *task) {
 	if len(t.neg.Needs())+len(t.settling) == 0 {
 		c.letGo(c.now.Mono)

@@ -8,8 +8,8 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// forgetSwept unconfirms what was not followed to the end of the connection: the
-// mark says nothing about it.
+// forgetSwept unconfirms the swept items at the end of the connection: nobody followed them, so
+// the mark says nothing about them.
 func (f *following) forgetSwept() {
 	for _, x := range f.side.Sweeps() {
 		for _, it := range x.Items {
@@ -21,17 +21,17 @@ func (f *following) forgetSwept() {
 	}
 }
 
-// sweptDone puts off what a sweep has confirmed. due is when its turn came; 0 = it had none before.
+// sweptDone takes that swept items are confirmed. due is when their turn came; 0 = this was the first time.
 func (f *following) sweptDone(l itemset.Lot, due time.Duration) { f.side.Swept(l, due, f.now.Mono) }
 
-// tendSweeps asks swept items again whose time has come.
+// tendSweeps asks for the stored events of swept items whose turn has come.
 func (f *following) tendSweeps() {
 	for _, x := range f.side.Due(f.now.Mono) {
 		f.stored.askSwept(x.Lot, x.At)
 	}
 }
 
-// swept returns the items that are swept and asked just now, or about to be.
+// swept returns the swept items whose stored events are being asked for, or will be next.
 func (c *catchup) swept() (items []want.Item) {
 	for _, g := range c.groups {
 		if g.swept {
