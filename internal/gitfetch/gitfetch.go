@@ -1,6 +1,7 @@
-// Package gitfetch fetches from other git servers over smart HTTP (gitprotocol-http(5), gitprotocol-v2(5)). It reads what a server shows,
-// and takes packs of the objects that the caller names. Nothing that a server says chooses what gitfetch asks for, and it reaches the
-// public network only. It writes nothing: the caller gets the packs, and decides when to ask which server. Read [Client.Fetch].
+// Package gitfetch fetches from other git servers over smart HTTP (gitprotocol-http(5), gitprotocol-v2(5)). The package reads what a server
+// shows, and takes packs of the objects that the caller names. Nothing that a server says chooses what gitfetch asks for, and it reaches
+// the public network only. The package writes nothing: the caller gets the packs, and decides when to ask which server. Read
+// [Client.Fetch].
 package gitfetch
 
 import (
@@ -96,14 +97,14 @@ type Result struct {
 	Lacks    []gitwire.ObjectID // wanted ids that the server neither shows nor gave by id; each once
 }
 
-// Fetch fetches the wanted objects from one server. Of a group of which the server lacks an object it takes nothing. Its error wraps
-// publicnet.ErrForbidden, [ErrTooMuch], [ErrSilent], a [*StatusError], a [*ServerError] or a [*ProtocolError] where it is one of these. An
-// error of Request.Pack comes as it is. Any other error wraps the error of the connection.
+// Fetch fetches the wanted objects from one server. Of a group of which the server lacks an object it takes nothing. The error of Fetch
+// wraps publicnet.ErrForbidden, [ErrTooMuch], [ErrSilent], a [*StatusError], a [*ServerError] or a [*ProtocolError] where it is one of
+// these. An error of Request.Pack comes as it is. Any other error wraps the error of the connection.
 func (c *Client) Fetch(ctx context.Context, r Request) (Result, error) {
 	return c.run(ctx, r, func(ctx context.Context, s *exchange, a *advert) error { return s.take(ctx, r, a) })
 }
 
-// Advertised asks the server for its refs, and for nothing else. It fails as Fetch does.
+// Advertised asks the server for its refs, and for nothing else. Advertised fails as Fetch does.
 func (c *Client) Advertised(ctx context.Context, url string) (Result, error) {
 	return c.run(ctx, Request{URL: url}, func(context.Context, *exchange, *advert) error { return nil })
 }

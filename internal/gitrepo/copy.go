@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// Copy copies all repositories into the directory to while they are in use. It links files where the file system allows that, as nobody
+// Copy copies all repositories into the directory to while they are in use. Copy links files where the file system allows that, as nobody
 // changes a file once it is there. The copy has at least what the log said when Copy began.
 func (d *Disk) Copy(ctx context.Context, to string) error {
 	c := &copying{d: d, to: to}

@@ -1,7 +1,7 @@
-// Package gitrepo keeps repositories: no other package touches their directories. Each is a bare repository without a configuration. Its
-// packs come in by quarantines, and its refs are a projection of the log. A quarantine is admitted only when all objects in it are proven
-// to be complete, with all that they lead to. So every object in a repository's packs is complete there, and the directory holds nothing
-// but what strangers may fetch. Read [Repositories] first, then [Quarantine].
+// Package gitrepo keeps repositories: no other package touches their directories. Each is a bare repository without a configuration. The
+// packs of a repository come in by quarantines, and the refs are a projection of the log. A quarantine is admitted only when all objects in
+// it are proven to be complete, with all that they lead to. So every object in a repository's packs is complete there, and the directory
+// holds nothing but what strangers may fetch. Read [Repositories] first, then [Quarantine].
 package gitrepo
 
 import (

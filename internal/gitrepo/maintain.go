@@ -31,8 +31,8 @@ type maintenance struct {
 // admitted notes that a pack came in. The caller holds the repository's lock.
 func (m *maintenance) admitted(pack string) { m.again = m.again || slices.Contains(m.old, pack) }
 
-// Maintain combines the packs of a repository if there are many of them, or if fetches suffer. It drops objects to which neither refs nor
-// keep have led for two weeks, and reports in did whether it did anything. Readers lose nothing that they need.
+// Maintain combines the packs of a repository if there are many of them, or if fetches suffer. Maintain drops objects to which neither refs
+// nor keep have led for two weeks, and reports in did whether it did anything. Readers lose nothing that they need.
 func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep []gitwire.ObjectID) (did bool, err error) {
 	m, end, err := d.begins(repo)
 	if m == nil || err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Mend writes the files that follow from a repository's refs anew, and puts the files that the repository does not need into the trash. It
-// makes no directory for a repository that has none.
+// Mend writes the files that follow from a repository's refs anew, and puts the files that the repository does not need into the trash.
+// Mend makes no directory for a repository that has none.
 func (d *Disk) Mend(ctx context.Context, repo ID, refs *gitwire.Refs) error {
 	there, err := d.dir.isDir(repo.path())
 	if err != nil || !there {
@@ -46,8 +46,8 @@ func (d *Disk) clear(ctx context.Context, repo ID) error {
 }
 
 // Salvage copies what is sound of the damaged repository from into the new repository to. For each group of ids it copies all objects that
-// the ids lead to, if none of these is missing. It returns which groups it copied, and how many bytes the new repository takes. Where no
-// group is sound it makes no repository. The damaged repository stays as it is.
+// the ids lead to, if none of these is missing. Salvage returns which groups it copied, and how many bytes the new repository takes. Where
+// no group is sound it makes no repository. The damaged repository stays as it is.
 func (d *Disk) Salvage(ctx context.Context, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
 	dir, err := d.dir.fresh()
 	if err == nil {

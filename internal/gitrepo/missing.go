@@ -6,9 +6,9 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Missing returns those ids that are not in the repository's packs, in their order: all of them, if there is no such repository. It reads
-// indexes of packs and starts no process, so a caller may ask about thousands at once. An object that Missing does not return stays for an
-// hour at least.
+// Missing returns those ids that are not in the repository's packs, in their order: all of them, if there is no such repository. Missing
+// reads indexes of packs and starts no process, so a caller may ask about thousands at once. An object that Missing does not return stays
+// for an hour at least.
 func (d *Disk) Missing(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
 	d.promises.swap.RLock()
 	defer d.promises.swap.RUnlock()

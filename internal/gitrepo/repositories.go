@@ -9,7 +9,7 @@ import (
 
 // Repositories are the operations on repositories. Disk carries them out with git; a fake does in simulated worlds.
 type Repositories interface {
-	// Missing returns those ids that are not in the repository's packs, in their order. It starts no process.
+	// Missing returns those ids that are not in the repository's packs, in their order. Missing starts no process.
 	Missing(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
 	// Begin makes a quarantine beside a repository, whose objects the incoming pack may build on. With the zero ID the quarantine is beside
 	// none.
@@ -34,14 +34,14 @@ type Repositories interface {
 	Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party string) ([]int64, error)
 	// Size returns how many bytes of the disk a repository takes, and how many packs it has; 0 for one that is not here.
 	Size(repo ID) (bytes, packs int64, err error)
-	// Remove takes a repository away from all readers. It stays in the trash for 30 days.
+	// Remove takes a repository away from all readers. The repository stays in the trash for 30 days.
 	Remove(repo ID) error
 	// Check returns what is wrong with a repository that should have these refs.
 	Check(ctx context.Context, repo ID, refs *gitwire.Refs) (Findings, error)
-	// Maintain combines the packs of a repository if that is due, which it finds out at once. It drops an object two weeks after the last
-	// moment at which refs or keep led to it, and returns in did whether it did anything.
+	// Maintain combines the packs of a repository if that is due, which it finds out at once. Maintain drops an object two weeks after the
+	// last moment at which refs or keep led to it, and returns in did whether it did anything.
 	Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep []gitwire.ObjectID) (did bool, err error)
-	// Sweep removes what has been in the trash for 30 days. It moves into the trash each directory that is a day old and for which known
+	// Sweep removes what has been in the trash for 30 days. Sweep moves into the trash each directory that is a day old and for which known
 	// returns false.
 	Sweep(ctx context.Context, known func(ID) bool) error
 	// Copy copies all repositories to another directory while they are used.
@@ -50,12 +50,12 @@ type Repositories interface {
 
 // Quarantine holds objects outside of all repositories until Admit takes them into one. One goroutine at a time may use a Quarantine.
 type Quarantine interface {
-	// Receive reads a pack to its end. It fails with a [*PackError] where the pack is wrong. A quarantine takes one pack, or none where all
-	// objects are here already.
+	// Receive reads a pack to its end. Receive fails with a [*PackError] where the pack is wrong. A quarantine takes one pack, or none
+	// where all objects are here already.
 	Receive(ctx context.Context, pack io.Reader, r Receiving) (Received, error)
-	// Prove proves that all that tips lead to is in the quarantine or in the repository beside it. It fails with a [*MissingError] where an
-	// object is missing, and with a [*PackError] where a tip has the wrong type. Prove drops objects that tips do not need, and makes the
-	// others durable. A proof that fails drops nothing, and the caller may try another one.
+	// Prove proves that all that tips lead to is in the quarantine or in the repository beside it. Prove fails with a [*MissingError] where
+	// an object is missing, and with a [*PackError] where a tip has the wrong type. Prove drops objects that tips do not need, and makes
+	// the others durable. A proof that fails drops nothing, and the caller may try another one.
 	Prove(ctx context.Context, p Proving) (Proof, error)
 	// Bytes returns how many bytes of the disk the quarantine takes. Any goroutine may ask.
 	Bytes() int64

@@ -15,7 +15,7 @@ func (d *Disk) Each(ctx context.Context, do func(ID) error) error {
 	return d.dir.eachRepository(ctx, do)
 }
 
-// Refs reads the refs from the files of a repository. It returns none where there are no files.
+// Refs reads the refs from the files of a repository. Refs returns none where there are no files.
 func (d *Disk) Refs(repo ID) (*gitwire.Refs, error) {
 	refs, err := d.dir.readRefs(repo)
 	if err != nil {

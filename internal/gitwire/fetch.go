@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Fetch asks for objects. It is in normal form: what a client says twice stands once, and what changes nothing is left out.
+// Fetch asks for objects. A Fetch is in normal form: what a client says twice stands once, and what changes nothing is left out.
 type Fetch struct {
 	Version  Version
 	Wants    []ObjectID // in the order of the request, each once

@@ -1,8 +1,8 @@
 // Package gitwire has git's HTTP protocol as values, without a connection, a repository or a process: what clients ask
-// (gitprotocol-http(5), gitprotocol-v2(5), gitprotocol-pack(5)) and what servers answer. It parses requests within bounds and writes them
-// again in one canonical form, so that a git process never reads what gitwire did not understand. It writes advertisements, ls-refs and
-// reports from plain values, byte for byte as git writes them. Read [Request] for fetches, [Push] for pushes and [Refs] for what a
-// repository shows to both.
+// (gitprotocol-http(5), gitprotocol-v2(5), gitprotocol-pack(5)) and what servers answer. The package parses requests within bounds and
+// writes them again in one canonical form, so that a git process never reads what gitwire did not understand. The package writes
+// advertisements, ls-refs and reports from plain values, byte for byte as git writes them. Read [Request] for fetches, [Push] for pushes
+// and [Refs] for what a repository shows to both.
 package gitwire
 
 import (

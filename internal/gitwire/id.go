@@ -17,7 +17,7 @@ const (
 	sha256Hex = 64
 )
 
-// ParseObjectID reads an id as events and the wire have it: 40 lower-case hex digits. Its error names SHA-256 where the id is one of
+// ParseObjectID reads an id as events and the wire have it: 40 lower-case hex digits. The error names SHA-256 where the id is one of
 // SHA-256.
 func ParseObjectID[T string | []byte](text T) (ObjectID, error) {
 	var id ObjectID

@@ -21,7 +21,7 @@ type Push struct {
 	Agent                                    string // what the client calls itself; ""
 }
 
-// Command changes a ref. It creates the ref if Old is zero, and deletes the ref if New is.
+// Command changes a ref. A Command creates the ref if Old is zero, and deletes the ref if New is.
 type Command struct {
 	Ref      string
 	Old, New ObjectID

@@ -5,7 +5,8 @@ import "strings"
 // Version is a version of git's protocol: 0, 1 or 2. Version 1 is version 0 with a line that says so.
 type Version int
 
-// ParseVersion reads a Git-Protocol header (gitprotocol-http(5)). It returns the greatest known version that the header names, else 0.
+// ParseVersion reads a Git-Protocol header (gitprotocol-http(5)). ParseVersion returns the greatest known version that the header names,
+// else 0.
 func ParseVersion(header string) Version {
 	v := Version(0)
 	for part := range strings.SplitSeq(header, ":") {

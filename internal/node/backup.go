@@ -13,8 +13,8 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// CopyClosed copies the data directory data, which no node has open, to the new directory dir. It fails with store.ErrInUse where a node
-// has it open.
+// CopyClosed copies the data directory data, which no node has open, to the new directory dir. CopyClosed fails with store.ErrInUse where a
+// node has it open.
 func CopyClosed(data, dir string, o store.Options) error {
 	o.Dir = StoreIn(data)
 	return copyData(data, dir, func(to string) error {
@@ -89,8 +89,8 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Backup copies the whole data directory to the new directory dir while the node runs. It fails with backup.ErrRunning while another backup
-// is under way.
+// Backup copies the whole data directory to the new directory dir while the node runs. Backup fails with backup.ErrRunning while another
+// backup is under way.
 func (n *Node) Backup(dir string) error {
 	select {
 	case n.copying <- struct{}{}:

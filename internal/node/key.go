@@ -27,7 +27,7 @@ func identityIn(dir string) (Identity, error) {
 	return Identity{key.PubKey(), Signer(key)}, nil
 }
 
-// LoadKey reads the relay's key from its data directory. It makes a key where there is none.
+// LoadKey reads the relay's key from its data directory. LoadKey makes a key where there is none.
 func LoadKey(dir string) (nostr.SecretKey, error) {
 	key, err := ReadKey(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,8 +74,8 @@ func WriteKey(w io.Writer, key nostr.SecretKey) error {
 // ErrOtherKey says that the data directory has another key already.
 var ErrOtherKey = errors.New("this relay has another key")
 
-// SetKey writes the key of a relay that does not run, and makes the data directory where there is none. It fails with store.ErrInUse where
-// the relay runs, and with ErrOtherKey where the directory has another key and replace is false.
+// SetKey writes the key of a relay that does not run, and makes the data directory where there is none. SetKey fails with store.ErrInUse
+// where the relay runs, and with ErrOtherKey where the directory has another key and replace is false.
 func SetKey(dir string, key nostr.SecretKey, replace bool) (err error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("make data directory: %w", err)

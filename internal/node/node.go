@@ -1,6 +1,6 @@
-// Package node puts the parts of one relay together in the order in which data flows, runs them, and ends them in the opposite order. It
-// builds every relay: the one that serves, those of the demo, the target of an import and those of simulated worlds. They differ by fields
-// of Config. Read Config, then parts.
+// Package node puts the parts of one relay together in the order in which data flows, runs them, and ends them in the opposite order. The
+// package builds every relay: the one that serves, those of the demo, the target of an import and those of simulated worlds. The relays
+// differ by fields of Config. Read Config, then parts.
 package node
 
 import (

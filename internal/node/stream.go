@@ -15,7 +15,8 @@ import (
 // snapshots begins the names of the directories, in the data directory, from which backups are streamed.
 const snapshots = "backup-*.tmp"
 
-// StreamClosed writes the data directory data, which no node has open, as one tar. It fails with store.ErrInUse where a node has it open.
+// StreamClosed writes the data directory data, which no node has open, as one tar. StreamClosed fails with store.ErrInUse where a node has
+// it open.
 func StreamClosed(ctx context.Context, data string, o store.Options, begin backup.Start) error {
 	return streamed(ctx, data, begin, func(to string, then func() error) error {
 		o.Dir = StoreIn(data)
@@ -28,7 +29,8 @@ func StreamClosed(ctx context.Context, data string, o store.Options, begin backu
 	})
 }
 
-// Stream writes the whole data directory as one tar while the node runs. It fails with backup.ErrRunning while another backup is under way.
+// Stream writes the whole data directory as one tar while the node runs. Stream fails with backup.ErrRunning while another backup is under
+// way.
 func (n *Node) Stream(ctx context.Context, begin backup.Start) error {
 	if err := n.writeTar(ctx, begin); errors.Is(err, backup.ErrRunning) {
 		return err

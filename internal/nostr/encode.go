@@ -34,8 +34,8 @@ func (e *Event) canonicalRoom() int {
 	return 256 + len(e.Content)
 }
 
-// AppendJSON appends to dst the event as graspd stores and sends it. That is the object as it was received, if it held exactly the seven
-// keys of NIP-01 without whitespace between them; otherwise an encoding of the fields.
+// AppendJSON appends to dst the event as graspd stores and sends it. AppendJSON appends the object as it was received, if it held exactly
+// the seven keys of NIP-01 without whitespace between them; otherwise an encoding of the fields.
 func (e *Event) AppendJSON(dst []byte) []byte {
 	if e.raw != "" {
 		return append(dst, e.raw...)

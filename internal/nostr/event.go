@@ -48,8 +48,8 @@ func (e *Event) Address() string {
 	return string(append(b, d...))
 }
 
-// Expiration returns the unix time in seconds at which the event expires (NIP-40), and whether it expires. It ignores a value that is not a
-// decimal number, and all expiration tags but the first. A request to vanish never expires: it asks for something that is for ever
+// Expiration returns the unix time in seconds at which the event expires (NIP-40), and whether it expires. Expiration ignores a value that
+// is not a decimal number, and all expiration tags but the first. A request to vanish never expires: it asks for something that is for ever
 // (NIP-62).
 func (e *Event) Expiration() (int64, bool) {
 	v, ok := e.Tags.First("expiration")

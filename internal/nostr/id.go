@@ -28,7 +28,7 @@ func ParseID(s string) (ID, error) {
 	return v, nil
 }
 
-// ParsePubKey reads 64 lower-case hex digits. It does not check that they name a point of the curve.
+// ParsePubKey reads 64 lower-case hex digits. ParsePubKey does not check that the digits name a point of the curve.
 func ParsePubKey(s string) (PubKey, error) {
 	var v PubKey
 	if !decodeHex(v[:], s) {

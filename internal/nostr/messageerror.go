@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// MessageError says why a frame is no message. It holds what the parser understood of the frame, so that AppendReply can answer in the way
-// that belongs to the verb.
+// MessageError says why a frame is no message. A MessageError holds what the parser understood of the frame, so that AppendReply can answer
+// in the way that belongs to the verb.
 type MessageError struct {
 	Verb   string // "" where it is unknown
 	Sub    string // "" where there is none, or none that is valid

@@ -10,9 +10,10 @@ import (
 // slack is how many bytes of the text around an event may stay in memory with the event.
 const slack = 256
 
-// ParseEvent reads one event object. It is strict: the seven keys of NIP-01 exactly once, lower-case hex of the right length, created_at
-// from 0 to the largest int64, kind from 0 to 65535, tags of strings only, valid UTF-8, no lone surrogate escapes. It drops unknown keys.
-// It checks neither the id nor the signature (see Check), and bounds no length: the caller does. The event shares no memory with b.
+// ParseEvent reads one event object. ParseEvent is strict: the seven keys of NIP-01 exactly once, lower-case hex of the right length,
+// created_at from 0 to the largest int64, kind from 0 to 65535, tags of strings only, valid UTF-8, no lone surrogate escapes. ParseEvent
+// drops unknown keys. ParseEvent checks neither the id nor the signature (see Check), and bounds no length: the caller does. The event
+// shares no memory with b.
 func ParseEvent(b []byte) (*Event, error) {
 	c := scanner{s: string(b)}
 	e, err := c.event()

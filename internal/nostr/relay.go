@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ParseRelay reads one message of a relay. It bears what real relays write: further elements, a missing reason or one that is no string, an
-// OK without its last element, NEG-ERROR for NEG-ERR and a reason in it that is not escaped. Every error is a *MessageError; the error of
-// an EVENT with a bad event has the subscription. The message shares no memory with b. Texts are as the relay wrote them: the caller cuts
-// and quotes them before logging them.
+// ParseRelay reads one message of a relay. ParseRelay bears what real relays write: further elements, a missing reason or one that is no
+// string, an OK without its last element, NEG-ERROR for NEG-ERR and a reason in it that is not escaped. Every error is a *MessageError; the
+// error of an EVENT with a bad event has the subscription. The message shares no memory with b. Texts are as the relay wrote them: the
+// caller cuts and quotes them before logging them.
 func ParseRelay(b []byte) (RelayMessage, error) {
 	c := scanner{s: string(b)}
 	var m MessageError

@@ -45,9 +45,9 @@ func (k SecretKey) PubKey() PubKey {
 }
 
 // Sign sets the author, id and signature of e. The same key, event and aux give the same signature. BIP-340 is secure with any aux, and
-// harder to attack through side channels with a random one. The arithmetic is not constant-time, and Sign does not verify the signature. It
-// refuses an invalid key (ErrSecretKey) and an event that no relay could parse (invalid UTF-8, negative created_at), and then leaves e as
-// it was.
+// harder to attack through side channels with a random one. The arithmetic is not constant-time, and Sign does not verify the signature.
+// Sign refuses an invalid key (ErrSecretKey) and an event that no relay could parse (invalid UTF-8, negative created_at), and then leaves e
+// as it was.
 func (k SecretKey) Sign(e *Event, aux [32]byte) error {
 	p, err := k.pair()
 	if err == nil {

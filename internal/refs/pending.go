@@ -66,7 +66,7 @@ type PendingTip struct {
 	Complete bool // all objects of the commit are here; else they are being pushed
 }
 
-// At returns the commit that waits in a repository for that event. Its ID is zero where none waits.
+// At returns the commit that waits in a repository for that event. The ID of the PendingTip is zero where none waits.
 func (p *Pending) At(of nip34.Address, event nostr.ID) (h PendingTip) {
 	if p == nil {
 		return PendingTip{}
@@ -100,8 +100,8 @@ func (p *Pending) Begin(now int64, of nip34.Address, from From, tips []Tip) uint
 	return p.last
 }
 
-// Resize records how many bytes upload n has by now. It returns the bound that these bytes break, and then the caller ends the upload; else
-// None.
+// Resize records how many bytes upload n has by now. Resize returns the bound that these bytes break, and then the caller ends the upload;
+// else None.
 func (p *Pending) Resize(n uint64, bytes int64) Cause {
 	u := p.uploads[n]
 	if u == nil {

@@ -13,7 +13,7 @@ type Found struct {
 	Of     nip34.Address
 }
 
-// Come ends the wait of uploads for a pull request that the relay accepted. It returns in found the uploads that have the tip, for each
+// Come ends the wait of uploads for a pull request that the relay accepted. Come returns in found the uploads that have the tip, for each
 // repository that the pull request names, and in gone those that wait for nothing any more. The caller first admits what was found, and
 // then removes the objects of gone. Pushes under way stay, as somebody judges them again at their end.
 func (p *Pending) Come(pr PullRequest) (found []Found, gone []uint64) {

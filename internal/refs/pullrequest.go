@@ -19,7 +19,7 @@ type PullRequest struct {
 	Through      nostr.ID         // the pull request whose Repositories these are, zero where this event names them
 }
 
-// ReadPullRequest reads a kind 1618 or 1619 event. Its only error is nip34.ErrKind.
+// ReadPullRequest reads a kind 1618 or 1619 event. The only error of ReadPullRequest is nip34.ErrKind.
 func ReadPullRequest(e *nostr.Event) (PullRequest, error) {
 	t, err := nip34.ParseTip(e)
 	if err != nil {

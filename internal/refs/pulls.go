@@ -23,7 +23,7 @@ type Pull struct {
 	Tip         gitwire.ObjectID
 }
 
-// PullOf reads a ref of a pull request, which has the event's id and the tip alone. It fails for any other ref.
+// PullOf reads a ref of a pull request, which has the event's id and the tip alone. PullOf fails for any other ref.
 func PullOf(r Ref) (Pull, error) {
 	id, err := tipEvent(r.Name)
 	return Pull{Stamp: nostr.Stamp{ID: id}, Tip: r.ID}, err

@@ -14,7 +14,7 @@ type Announcement struct {
 	grasp.Listing
 }
 
-// ReadAnnouncement reads a kind 30617 event. Its errors are those of nip34.ParseAnnouncement.
+// ReadAnnouncement reads a kind 30617 event. The errors of ReadAnnouncement are those of nip34.ParseAnnouncement.
 func ReadAnnouncement(e *nostr.Event) (Announcement, error) {
 	a, err := nip34.ParseAnnouncement(e)
 	if err != nil {

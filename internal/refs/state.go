@@ -18,8 +18,8 @@ type State struct {
 	Flaw   string // why no repository can ever be as it says, as a clause; "" for most
 }
 
-// ReadState reads a kind 30618 event. Its errors are those of nip34.ParseState. It leaves out of Refs the names and values that git does
-// not know; Flaw tells the first of these.
+// ReadState reads a kind 30618 event. The errors of ReadState are those of nip34.ParseState. ReadState leaves out of Refs the names and
+// values that git does not know; Flaw tells the first of these.
 func ReadState(e *nostr.Event) (State, error) {
 	parsed, err := nip34.ParseState(e)
 	if err != nil {

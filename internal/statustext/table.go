@@ -9,8 +9,8 @@ import (
 // table has rows of cells for people to read on a terminal. The first row has the titles.
 type table [][]string
 
-// Table prints rows, the first of which has the titles. It makes the columns named by shrink narrower, as far as they go, so that no line
-// has more than width characters; a width of 0 allows any number. The cells must hold nothing that a terminal obeys.
+// Table prints rows, the first of which has the titles. Table makes the columns named by shrink narrower, as far as they go, so that no
+// line has more than width characters; a width of 0 allows any number. The cells must hold nothing that a terminal obeys.
 func Table(w io.Writer, rows [][]string, width int, shrink ...int) error {
 	return table(rows).print(w, width, shrink...)
 }

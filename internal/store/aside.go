@@ -9,7 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// PutAside takes a stored event out, as Remove does, and keeps it under that case. It returns the event, nil where that is not stored.
+// PutAside takes a stored event out, as Remove does, and keeps it under that case. PutAside returns the event, nil where that is not
+// stored.
 func (b *Batch) PutAside(id nostr.ID, of uint64) (e *nostr.Event, err error) {
 	r := b.reader()
 	_, at, ok, err := r.Lookup(id)
@@ -40,7 +41,7 @@ func (v *View) Aside(of uint64, after layout.Seq, max int) ([]layout.Entry, erro
 	return v.Reader().Aside(of, after, max)
 }
 
-// DropAside forgets an event that the store keeps under a case. It does nothing where there is none.
+// DropAside forgets an event that the store keeps under a case. DropAside does nothing where there is none.
 func (b *Batch) DropAside(of uint64, s layout.Seq) error {
 	b.ops++
 	return b.delete(layout.AsideKey(of, s))

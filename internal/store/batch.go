@@ -12,8 +12,8 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Batch is the one open batch. One goroutine has it, the ingest writer. Its own methods see at once what was put into it, everybody else
-// once Commit has returned. After an error the caller discards the batch.
+// Batch is the one open batch. One goroutine has it, the ingest writer. The methods of the Batch see at once what was put into it,
+// everybody else once Commit has returned. After an error the caller discards the batch.
 //
 // A batch is made of parts, which write one draft. Each part owns its fields, and calls others by the names of their fields. Batch itself
 // has what is served: events that come, the slots of their addresses, and events that leave.
@@ -73,8 +73,8 @@ func roomFor(n int) int {
 	return min(n*5/4, maxUsual)
 }
 
-// Begin opens the batch. It fails with ErrBusy while another one is open, with ErrFull while the disk is at its floor, and with ErrFailed
-// after a failure of the disk.
+// Begin opens the batch. Begin fails with ErrBusy while another one is open, with ErrFull while the disk is at its floor, and with
+// ErrFailed after a failure of the disk.
 func (s *Store) Begin() (*Batch, error) {
 	if err := s.take(); err != nil {
 		return nil, err

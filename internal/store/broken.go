@@ -13,8 +13,8 @@ type Broken struct {
 	lock *pebble.Lock
 }
 
-// HoldBroken holds the store in o.Dir. It first does the last step of a repair that was interrupted before that step. It fails with
-// ErrInUse where another process has the store open.
+// HoldBroken holds the store in o.Dir. HoldBroken first does the last step of a repair that was interrupted before that step. HoldBroken
+// fails with ErrInUse where another process has the store open.
 func HoldBroken(o Options) (*Broken, error) {
 	o.ReadOnly = true
 	s := newStore(o)

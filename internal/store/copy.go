@@ -68,9 +68,9 @@ func (s *Store) opens(head layout.Seq) error {
 	return errors.Join(err, s.Close())
 }
 
-// CopyClosed copies the store in o.Dir, which nobody has open (else ErrInUse), into dir, which must not be there. It looks at nothing, so
-// it copies a damaged store as it is. Before anybody may open the store again CopyClosed calls beside, unless that is nil, to copy what
-// belongs to the store and is elsewhere.
+// CopyClosed copies the store in o.Dir, which nobody has open (else ErrInUse), into dir, which must not be there. CopyClosed looks at
+// nothing, so it copies a damaged store as it is. Before anybody may open the store again CopyClosed calls beside, unless that is nil, to
+// copy what belongs to the store and is elsewhere.
 func CopyClosed(o Options, dir string, beside func() error) (err error) {
 	o.ReadOnly = true
 	s := newStore(o)

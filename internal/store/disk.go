@@ -89,8 +89,8 @@ func (s *Store) Disk() (Disk, error) {
 	return Disk{Free: free, Floor: s.opt.Floor, Inodes: inodes, InodeFloor: inodes.Floor(s.opt.InodeFloor)}, nil
 }
 
-// DiskIn says what the file system of another directory has left, with the same floors. It returns nil where that is also the file system
-// of the directory beside, and where it cannot tell.
+// DiskIn says what the file system of another directory has left, with the same floors. DiskIn returns nil where that is also the file
+// system of the directory beside, and where it cannot tell.
 func (s *Store) DiskIn(dir, beside string) *Disk {
 	here, there := fileSystem(beside), fileSystem(dir)
 	if here == nil || there == nil || *here == *there {
@@ -118,7 +118,7 @@ func (s *Store) RoomIn(dir string) error {
 }
 
 // Room returns ErrFull while the free disk is at its floor and the store writes nothing, or ErrNoInodes, which is an ErrFull, where inodes
-// are short. It returns another error where the disk does not tell, and else nil.
+// are short. Room returns another error where the disk does not tell, and else nil.
 func (s *Store) Room() error { return s.roomFor(0) }
 
 // roomFor reports ErrFull where writing n bytes more would pass the floor.

@@ -8,8 +8,8 @@ import (
 	"github.com/graspd/graspd/internal/layout"
 )
 
-// ExpireDue removes up to max events that have expired (NIP-40) by now, the longest expired first. It returns how many, and when the next
-// one is due: at once where there are more, the zero time where none expires at all.
+// ExpireDue removes up to max events that have expired (NIP-40) by now, the longest expired first. ExpireDue returns how many, and when the
+// next one is due: at once where there are more, the zero time where none expires at all.
 func (b *Batch) ExpireDue(now time.Time, max int) (next time.Time, n int, err error) {
 	ids, from, err := b.timed(layout.TableExpiry, b.expireFrom, now.Unix(), max)
 	if err != nil {
@@ -31,6 +31,6 @@ func (b *Batch) ExpireDue(now time.Time, max int) (next time.Time, n int, err er
 	return next, n, nil
 }
 
-// QuietUntil returns a unix time before which nothing stored expires; the largest number where nothing expires at all. It reads nothing
-// from the disk. Only the goroutine that begins batches may call it, while none is open.
+// QuietUntil returns a unix time before which nothing stored expires; the largest number where nothing expires at all. QuietUntil reads
+// nothing from the disk. Only the goroutine that begins batches may call it, while none is open.
 func (s *Store) QuietUntil() int64 { return s.expireFrom }

@@ -69,10 +69,10 @@ func (r *ring) since(after layout.Seq, limit int) ([]layout.Entry, bool) {
 	return append([]layout.Entry(nil), tail[:min(limit, len(tail))]...), true
 }
 
-// Since is the feed. It returns the durable entries after `after`, in order, at most max: fewer where they are large, but at least one. The
-// channel is closed at the next commit that adds an entry. Since takes the channel before it reads the entries, so a reader that comes to
-// the end and then waits on the channel misses nothing. Readers share the entries, and nobody changes their events. Since leaves out events
-// that have left the store, and knows of removals only as long as the process lives.
+// Since is the feed. Since returns the durable entries after `after`, in order, at most max: fewer where they are large, but at least one.
+// The channel is closed at the next commit that adds an entry. Since takes the channel before it reads the entries, so a reader that comes
+// to the end and then waits on the channel misses nothing. Readers share the entries, and nobody changes their events. Since leaves out
+// events that have left the store, and knows of removals only as long as the process lives.
 func (s *Store) Since(after layout.Seq, max int) ([]layout.Entry, <-chan struct{}, error) {
 	s.mu.Lock()
 	changed := s.changed

@@ -14,8 +14,8 @@ import (
 )
 
 // ForgetOrphans forgets the events that were refused only because e was not here: the remembered events that name e's id or address, those
-// that e names, and the deletions and lists of e's author. So the next reconciliation fetches them. It forgets at most max, and reports in
-// more whether there may be more, for another call.
+// that e names, and the deletions and lists of e's author. So the next reconciliation fetches them. ForgetOrphans forgets at most max, and
+// reports in more whether there may be more, for another call.
 func (m *memory) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err error) {
 	if m.counters.Flagged == 0 {
 		return 0, false, nil
@@ -69,8 +69,8 @@ var authorKinds = [...]nostr.Kind{nostr.KindDeletion, nostr.KindVanish, nip34.Ki
 func isOrphan(r layout.FlaggedRow) bool { return r.Why.Orphan() }
 
 // ForgetRepository forgets the announcements and states with that d that were refused or withdrawn, and the states that have waited in
-// vain: an announcement or a maintainer of that d was accepted, or waits. It forgets at most max, and reports in more whether there may be
-// more.
+// vain: an announcement or a maintainer of that d was accepted, or waits. ForgetRepository forgets at most max, and reports in more whether
+// there may be more.
 func (m *memory) ForgetRepository(d string, max int) (n int, more bool, err error) {
 	refused := func(r layout.FlaggedRow) bool {
 		return layout.ByRules(r.Why) && (r.Kind == nip34.KindRepository || r.Kind == nip34.KindState) || r.Why == policy.Lapsed && r.Kind == nip34.KindState

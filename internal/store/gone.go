@@ -41,7 +41,7 @@ func (d *departed) back(e *nostr.Event) {
 }
 
 // Gone returns the announcements, states, pull requests and their updates (kinds 30617, 30618, 1618 and 1619) that were served, have left
-// in this batch since the last call, and have no newer version in their place. They come in the order in which they left.
+// in this batch since the last call, and have no newer version in their place. The events are in the order in which they left.
 func (d *departed) Gone() []*nostr.Event {
 	gone := d.gone
 	d.gone = nil

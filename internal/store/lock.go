@@ -18,8 +18,8 @@ func (s *Store) makeDirectory() error {
 	return s.opt.FS.MkdirAll(s.opt.Dir, 0o700)
 }
 
-// Hold keeps every other process from opening the store in a directory, until the caller closes the returned Closer. It fails with ErrInUse
-// where a process has the store open. Where there is no store Hold does nothing.
+// Hold keeps every other process from opening the store in a directory, until the caller closes the returned Closer. Hold fails with
+// ErrInUse where a process has the store open. Where there is no store Hold does nothing.
 func Hold(dir string) (io.Closer, error) {
 	if _, err := vfs.Default.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return io.NopCloser(nil), nil

@@ -54,13 +54,13 @@ func (l lookups) Announcements(d string) ([]*nostr.Event, error) {
 }
 
 // EachAnnouncement calls do with the entries of the stored announcements (kind 30617) with that d, one per author, until do returns false
-// for more. They come in the order in which the authors' first ones came; expired ones are among them. A new version keeps its author's
-// place and has an entry of its own.
+// for more. The announcements come in the order in which the authors' first ones came; expired ones are among them. A new version keeps its
+// author's place and has an entry of its own.
 func (l lookups) EachAnnouncement(d string, do func(layout.Seq) (more bool, err error)) error {
 	return l.of.reads().EachAnnouncement(d, do)
 }
 
-// Waiting returns the event that waits under that id. Its Event is nil where none does.
+// Waiting returns the event that waits under that id. The Event is nil where no event waits.
 func (l lookups) Waiting(id nostr.ID) (layout.Waiting, error) { return l.of.reads().Waiting(id) }
 
 // WaitingAt returns the stamp of the version that waits at an address ("kind:pubkey:d"), if there is one.

@@ -32,7 +32,7 @@ func (s *Store) Notes() (_ map[string][]byte, err error) {
 }
 
 // KeepNotes writes some notes and removes others, all of it or nothing; when it returns, that is durable. One goroutine at a time may call
-// it, also while a Batch is open. It fails with ErrFull and ErrFailed as a commit does.
+// it, also while a Batch is open. KeepNotes fails with ErrFull and ErrFailed as a commit does.
 func (s *Store) KeepNotes(set map[string][]byte, remove []string) error {
 	if err := s.takeNotes(); err != nil {
 		return err

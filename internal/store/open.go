@@ -12,8 +12,8 @@ import (
 	"github.com/graspd/graspd/internal/layout"
 )
 
-// Open opens the store in o.Dir, or makes a new one. It fails with ErrInUse where another process has it open, with ErrFormat where another
-// version wrote it, and with ErrDamaged where the disk does not have what was written; then it has removed nothing.
+// Open opens the store in o.Dir, or makes a new one. Open fails with ErrInUse where another process has it open, with ErrFormat where
+// another version wrote it, and with ErrDamaged where the disk does not have what was written; then it has removed nothing.
 func Open(o Options) (*Store, error) {
 	s := newStore(o)
 	if err := s.open(); err != nil {

@@ -24,7 +24,7 @@ func (v *View) Purging() (bool, error) {
 	return n > 0, err
 }
 
-// Purge goes on with deletions that name much, and then removes events of authors who have vanished. It reports in more whether there is
+// Purge goes on with deletions that name much, and then removes events of authors who have vanished. Purge reports in more whether there is
 // more to do. One call looks at or removes about max index rows, of which an event has about eight, and at least one event. Of an author
 // who vanished (NIP-62) it removes everything that they created up to the request, deletions and earlier requests too, and the gift wraps
 // (kind 1059) of that time that are addressed to them. The newest request stays.

@@ -42,8 +42,8 @@ type Origin struct {
 	Due   int64      // when it is looked at then
 }
 
-// Add stores an entry under its number if the rules have nothing against it, and returns their verdict. It remembers an event that they
-// refuse. It stores an expired event, which goes later in the usual way, as the clock has no part in a repair.
+// Add stores an entry under its number if the rules have nothing against it, and returns their verdict. Add remembers an event that they
+// refuse. Add stores an expired event, which goes later in the usual way, as the clock has no part in a repair.
 func (f *Refill) Add(x layout.Entry, o Origin) (policy.Outcome, error) {
 	out, err := f.b.judgeBy(x.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded)
 	switch {

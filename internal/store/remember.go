@@ -21,8 +21,8 @@ type memory struct {
 // forgetPerCommit is how many due records are forgotten in one commit.
 const forgetPerCommit = 1000
 
-// Remember keeps the index rows of a genuine event that is not stored, without its body, so that no reconciliation fetches it again. It
-// does so for Refuse, orphans, Superseded, Deleted, Expired, Vanished and Withdraw, and for no other outcome. With Withdraw the event also
+// Remember keeps the index rows of a genuine event that is not stored, without its body, so that no reconciliation fetches it again.
+// Remember takes Refuse, orphans, Superseded, Deleted, Expired, Vanished and Withdraw, and no other outcome. With Withdraw the event also
 // takes the place of the older version held here: Remember removes that one, and the event is never forgotten while it is the newest. Of
 // the tags Remember keeps only a, A, q, e, E and d, and of these the first 64; it does not remember an orphan with more. Past the bounds of
 // Options it forgets the oldest.

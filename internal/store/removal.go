@@ -8,8 +8,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Remove takes a stored event out: its body goes, its index rows stay with a flag, and the feed says so. It does nothing where the event is
-// not stored.
+// Remove takes a stored event out: its body goes, its index rows stay with a flag, and the feed says so. Remove does nothing where the
+// event is not stored.
 func (b *Batch) Remove(id nostr.ID, why layout.Reason) error {
 	r := b.reader()
 	_, at, ok, err := r.Lookup(id)

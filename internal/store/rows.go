@@ -2,7 +2,7 @@ package store
 
 import "github.com/graspd/graspd/internal/layout"
 
-// SetRow writes a row in this batch, or removes it where value is nil. It copies the value.
+// SetRow writes a row in this batch, or removes it where value is nil. SetRow copies the value.
 func (b *Batch) SetRow(name string, value []byte) error {
 	if err := layout.BadRow(name, len(value)); err != nil {
 		return err

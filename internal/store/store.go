@@ -98,14 +98,14 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
-// Waits returns how many events wait for git data. It reads nothing from the disk.
+// Waits returns how many events wait for git data. Waits reads nothing from the disk.
 func (s *Store) Waits() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return int(s.cur.counters.Waiting)
 }
 
-// Failure returns the failure of the disk that stopped the store, or nil. It wraps ErrFailed.
+// Failure returns the failure of the disk that stopped the store, or nil. The error wraps ErrFailed.
 func (s *Store) Failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

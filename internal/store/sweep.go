@@ -14,8 +14,8 @@ import (
 // sweepEvery is between two looks at all marks.
 const sweepEvery = daySeconds
 
-// SweepMarks looks at the next max marks of deletions and removes those that are over. It reports in more whether this round has more to
-// look at. The next round begins a day later.
+// SweepMarks looks at the next max marks of deletions and removes those that are over. SweepMarks reports in more whether this round has
+// more to look at. The next round begins a day later.
 func (ms *marks) SweepMarks(now time.Time, max int) (more bool, err error) {
 	if ms.s.sweepFrom > now.Unix() {
 		return false, nil

@@ -91,9 +91,9 @@ func (un *unused) limitUnused(e *nostr.Event, seq layout.Seq) error {
 	return un.setUnused(e.ID, e.PubKey, due)
 }
 
-// AgeDue looks at up to max unused deletion requests whose time is over by now, the longest over first. It removes those that have kept
-// nothing away since. It returns how many it has looked at, and when the next one is due: at once where there are more, the zero time where
-// there are none.
+// AgeDue looks at up to max unused deletion requests whose time is over by now, the longest over first. AgeDue removes those that have kept
+// nothing away since. AgeDue returns how many it has looked at, and when the next one is due: at once where there are more, the zero time
+// where there are none.
 func (un *unused) AgeDue(now time.Time, max int) (next time.Time, n int, err error) {
 	due, from, err := un.unusedDue(now.Unix(), max)
 	if err != nil {
@@ -186,6 +186,6 @@ func (un *unused) force(e *nostr.Event) (used bool, until int64, err error) {
 	return used, until, nil
 }
 
-// UnusedQuietUntil returns a unix time before which neither AgeDue nor SweepMarks has anything to do. It reads nothing from the disk. Only
-// the goroutine that begins batches may call it, while none is open.
+// UnusedQuietUntil returns a unix time before which neither AgeDue nor SweepMarks has anything to do. UnusedQuietUntil reads nothing from
+// the disk. Only the goroutine that begins batches may call it, while none is open.
 func (s *Store) UnusedQuietUntil() int64 { return min(s.ageFrom, s.sweepFrom) }

@@ -18,7 +18,7 @@ type View struct {
 	meter index.Meter // nil for none
 }
 
-// Unknown reports that an id is certainly neither stored nor remembered. It looks in memory alone: where it returns false, ask a View.
+// Unknown reports that an id is certainly neither stored nor remembered. Unknown looks in memory alone: where it returns false, ask a View.
 func (s *Store) Unknown(id nostr.ID) bool {
 	return s.sketch.Unknown(id)
 }
@@ -61,8 +61,8 @@ func (v *View) About(ctx context.Context, ids []nostr.ID, addresses []string, af
 	return v.Reader().About(ctx, ids, addresses, after)
 }
 
-// Count returns the number of stored events that match any of the filters, each counted once (NIP-45). It leaves out expired events and
-// ignores limits. It holds nothing in memory but its place in each filter's answer.
+// Count returns the number of stored events that match any of the filters, each counted once (NIP-45). Count leaves out expired events and
+// ignores limits. Count holds nothing in memory but its place in each filter's answer.
 func (v *View) Count(ctx context.Context, filters []nostr.Filter) (int, error) {
 	return v.Reader().Count(ctx, filters)
 }
@@ -73,16 +73,16 @@ func (v *View) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[index.Mark, 
 	return v.Reader().Marks(ctx, f)
 }
 
-// Query yields the stored events that match the filter, newest first and the lowest id first within a second, at most filter.Limit. It
-// reads each range of an index only as far as the answer needs. It leaves out expired events. An error is the last thing that Query yields:
-// then what came before is not the whole answer. The end of ctx is such an error.
+// Query yields the stored events that match the filter, newest first and the lowest id first within a second, at most filter.Limit. Query
+// reads each range of an index only as far as the answer needs. Query leaves out expired events. An error is the last thing that Query
+// yields: then what came before is not the whole answer. The end of ctx is such an error.
 func (v *View) Query(ctx context.Context, f nostr.Filter) iter.Seq2[index.Row, error] {
 	return v.Reader().Query(ctx, f)
 }
 
-// Pairs yields (time, id) of what matches the filter, in the order of Query and with the filter's limit. It reads an event only where the
-// indexes do not settle the filter. With flagged it also yields what is remembered without being stored. Of such events only the tags a, A,
-// q, e, E and d are known, so they match no filter by other tags.
+// Pairs yields (time, id) of what matches the filter, in the order of Query and with the filter's limit. Pairs reads an event only where
+// the indexes do not settle the filter. With flagged it also yields what is remembered without being stored. Of such events only the tags
+// a, A, q, e, E and d are known, so they match no filter by other tags.
 func (v *View) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq2[index.Pair, error] {
 	return v.Reader().Pairs(ctx, f, flagged)
 }

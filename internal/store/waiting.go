@@ -23,10 +23,10 @@ type waits struct {
 // released is why a wait ends with the event in the log.
 const released = layout.Reason(0)
 
-// Wait keeps an event that is not served until its git data is here, if the store's rules have nothing against it. It returns Wait, or what
-// Judge says, or Duplicate where the event waits already, or Superseded where a newer version at its address waits. An older version that
-// waits gives way; the version that is served stays. Add ends the wait. To reconciliations a waiting event is known as a remembered one is,
-// so that graspd does not fetch it.
+// Wait keeps an event that is not served until its git data is here, if the store's rules have nothing against it. Wait returns Wait, or
+// what Judge says, or Duplicate where the event waits already, or Superseded where a newer version at its address waits. An older version
+// that waits gives way; the version that is served stays. Add ends the wait. To reconciliations a waiting event is known as a remembered
+// one is, so that graspd does not fetch it.
 func (b *Batch) Wait(e *nostr.Event, w layout.Wait) (policy.Outcome, error) {
 	out, err := b.Judge(e)
 	if err == nil && out == policy.Accept {
@@ -94,7 +94,8 @@ func (ws *waits) setWait(w layout.Waiting) error {
 	return ws.set(layout.IDKey(layout.TableWait, w.Event.ID), layout.WaitRow{Seq: w.Seq, Came: w.Came, Until: w.Until, From: w.From}.Append(nil))
 }
 
-// Postpone lets a waiting event wait until a unix time, or until it expires where that is earlier. It does nothing to any other event.
+// Postpone lets a waiting event wait until a unix time, or until it expires where that is earlier. Postpone does nothing to any other
+// event.
 func (ws *waits) Postpone(id nostr.ID, until int64) error {
 	w, err := ws.findWaiting(id)
 	if err == nil && w.Event != nil {
@@ -110,8 +111,8 @@ func (ws *waits) Postpone(id nostr.ID, until int64) error {
 	return nil
 }
 
-// EndWait ends the wait of an event that will not be served, and remembers why, if why is an outcome that is remembered. It does nothing to
-// an event that does not wait.
+// EndWait ends the wait of an event that will not be served, and remembers why, if why is an outcome that is remembered. EndWait does
+// nothing to an event that does not wait.
 func (ws *waits) EndWait(id nostr.ID, why policy.Outcome) error {
 	w, err := ws.findWaiting(id)
 	if err == nil && w.Event != nil {
@@ -182,8 +183,8 @@ func (ws *waits) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) 
 	return next, n, nil
 }
 
-// WaitsUntil returns a unix time before which no wait is over; the largest number where nothing waits. It reads nothing from the disk. Only
-// the goroutine that begins batches may call it, while none is open.
+// WaitsUntil returns a unix time before which no wait is over; the largest number where nothing waits. WaitsUntil reads nothing from the
+// disk. Only the goroutine that begins batches may call it, while none is open.
 func (s *Store) WaitsUntil() int64 { return s.waitFrom }
 
 // dropWaiting removes everything that is stored of an event that waits.

@@ -34,7 +34,7 @@ const (
 	WaitsOfLargest // what the source brought that has most; of those that have as much, the one that has the oldest
 )
 
-// WaitTally returns what waits of an author and of a source (Wait.From), as this batch has it. It reads nothing from the disk.
+// WaitTally returns what waits of an author and of a source (Wait.From), as this batch has it. WaitTally reads nothing from the disk.
 func (ws *waits) WaitTally(author nostr.PubKey, from string) WaitTally {
 	t := WaitTally{All: int(ws.counters.Waiting), Bytes: ws.counters.WaitingBytes}
 	if a := ws.s.tally.authors[author]; a != nil {

@@ -1,6 +1,6 @@
-// Package want knows what graspd wants of every other relay, and nothing of how to ask for it. It has the fold of accepted announcements
-// and root events (Desired), and with that who maintains which repository. It hands out one immutable Want per relay. From two Wants a peer
-// learns what changed, at a cost that follows the change. Read desired.go first, then want.go.
+// Package want knows what graspd wants of every other relay, and nothing of how to ask for it. The package has the fold of accepted
+// announcements and root events (Desired), and with that who maintains which repository. The package hands out one immutable Want per
+// relay. From two Wants a peer learns what changed, at a cost that follows the change. Read desired.go first, then want.go.
 package want
 
 import (
@@ -110,7 +110,7 @@ func (w *Want) Moves() bool { return w.from == nil || len(w.moved) > 0 }
 // Repository returns what a repository item stands for; nil for any other item.
 func (w *Want) Repository(it Item) *Repository { return w.names.repo(it) }
 
-// Root returns the id of a root event that w wants. It may panic for any other item.
+// Root returns the id of a root event that w wants. Root may panic for any other item.
 func (w *Want) Root(it Item) nostr.ID { return w.names.root(it).id }
 
 // Numbers returns how many numbers items have got so far, those of items that are gone included.
@@ -127,7 +127,7 @@ func (w *Want) Layer(it Item) Layer {
 	return LayerRoots
 }
 
-// Each calls f for every item of w: Announcements first, unless w is only a mailbox. It calls f for an item of several repositories once
+// Each calls f for every item of w: Announcements first, unless w is only a mailbox. Each calls f for an item of several repositories once
 // for each.
 func (w *Want) Each(f func(Item)) {
 	if !w.OnlyMailbox() {
@@ -136,7 +136,7 @@ func (w *Want) Each(f func(Item)) {
 	walk(nil, w.Repos, f)
 }
 
-// Diff calls add for every item of b that a lacks, and then sub for every item of a that b lacks. It looks only at the lists that a and b
+// Diff calls add for every item of b that a lacks, and then sub for every item of a that b lacks. Diff looks only at the lists that a and b
 // do not share, so it may report an item that both have, to add and to sub. An item of several repositories it reports once for each.
 func Diff(a, b *Want, add, sub func(Item)) {
 	if a != nil && b.from != nil && a.edition == b.from {
