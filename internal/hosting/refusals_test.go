@@ -149,13 +149,19 @@ func TestGitPrintsWhoDecides(t *testing.T) {
 	ruling := w.state(1, "tool", now+7, "refs/heads/main", first)
 	r.must("push", url, first+":refs/heads/main")
 	at := func(e *nostr.Event) string { return time.Unix(e.CreatedAt, 0).UTC().Format("2006-01-02 15:04:05 UTC") }
+	rules := fmt.Sprintf("remote: a newer state (%s, %s) rules this repository, not that of %s (%s): fetch, publish a state made after it, then push again",
+		cut(ruling.ID.String()), at(ruling), at(older), cut(older.ID.String()))
 	r.prints([]string{
-		fmt.Sprintf("remote: a newer state (%s, %s) rules this repository, not that of %s (%s): fetch, publish a state made after it, then push again",
-			cut(ruling.ID.String()), at(ruling), at(older), cut(older.ID.String())),
+		rules,
 		rejected("main", "main", "a newer state ("+cut(ruling.ID.String())+") rules"),
 	}, "push", url, "main")
 
 	third := r.commit("three")
+	r.prints([]string{ // what waits from before may have nothing to do with this push
+		"remote: no state event for this push: publish your repository state (kind 30618) to " + w.service.RelayURL().String() + " first, then push again",
+		rules,
+		rejected("main", "main", "no state event for this push"),
+	}, "push", url, "main")
 	w.announce(3, "tool", now) // invited, and lists nobody back
 	w.state(3, "tool", now+8, "refs/heads/main", third)
 	npub := func(n byte) string { return strings.Split(w.service.CloneURL(key(n), "x"), "/")[3] }

@@ -110,8 +110,9 @@ func (j *judge) explain(moving []int, changes, after Set) {
 	case e.open != nil:
 		refuse(OtherState, refusedState(*e.open))
 		j.differ(*e.open, changes, after)
-	case e.older != nil:
-		refuse(OlderState, refusedOlder(ruling))
+	case e.older != nil: // somebody's that waits from before, or the pusher's, whose clock is behind
+		refuse(NoState, refusedNoState)
+		j.line(j.say.noState())
 		j.line(j.say.older(*e.older, ruling))
 	case e.invited != nil:
 		refuse(NotMaintainer, refusedAuthor)
