@@ -111,6 +111,9 @@ func (s *slots) await(ctx context.Context, w *waiter) error {
 	case <-w.sent:
 		return errSent
 	case <-late:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.refused++
 		return ErrBusy
 	case <-ctx.Done():
 		return context.Cause(ctx)

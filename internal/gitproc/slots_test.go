@@ -178,11 +178,11 @@ func TestNobodyWaitsForLong(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 		time.Sleep(time.Second)
-		if got := q.got(); got != "b!" {
-			t.Errorf("got %q", got)
+		if got := q.got(); got != "b!" || s.refused != 1 {
+			t.Errorf("got %q, %d refused", got, s.refused)
 		}
-		if err := s.take(t.Context(), parse("b")); !errors.Is(err, ErrBusy) {
-			t.Error(err)
+		if err := s.take(t.Context(), parse("b")); !errors.Is(err, ErrBusy) || s.refused != 2 {
+			t.Errorf("%v, %d refused", err, s.refused)
 		}
 		q.s.give(parse("a"))
 		if got := q.got(); got != "" || s.queued != 0 { // our own, which shows as nothing
