@@ -11,8 +11,8 @@ const (
 	tcpCloseWait = 8 // the other side has ended the connection, and sends nothing more
 )
 
-// hungUp reports whether the client has left; bytes that it sent before may still be there to be read. The reader asks before it waits for
-// the client, as a client that has left needs no answer.
+// hungUp reports whether the client has left; bytes that it sent before may still be there to be read. A payer asks before every wait for
+// the client's address, as a client that has left needs no answer.
 func (c *cork) hungUp() bool {
 	under, ok := c.Conn.(syscall.Conn)
 	if !ok {

@@ -43,7 +43,7 @@ func (d *Desired) Await(e *nostr.Event) {
 	d.follow(c.at.PubKey)
 }
 
-// follow makes the first claims of an author ask their relays, within the bounds of one author.
+// follow makes graspd ask the relays of an author's first claims, within the bounds of one author.
 func (d *Desired) follow(pk nostr.PubKey) {
 	used := make(map[URL]struct{})
 	for i, c := range d.claims.ofAuthor[pk] {
