@@ -577,6 +577,7 @@ func TestTheWholeIsNotAlwaysTried(t *testing.T) {
 	// Where one REQ is all that the relay allows, there is none to spare.
 	w = newTwins(t, 300, plan.Config{})
 	w.connect(w.want(), capacity.Limits{MaxSubscriptions: 1})
+	w.pass(time.Hour)
 	if live, negs, _ := w.without(); live+negs != 0 {
 		t.Error("a relay that allows one REQ is asked as a whole")
 	}
