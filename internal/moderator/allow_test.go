@@ -41,6 +41,14 @@ func TestTheAllowListTakesSomebodyIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.until("what is allowed again is back", func() bool { return w.has(bobs) })
+		listed := w.lists
+		if err := w.mod.SetLists(t.Context(), policy.Lists{}); err != nil {
+			t.Fatal(err)
+		}
+		w.must(announcement("carol", "free for all"))
+		if err := w.mod.SetLists(t.Context(), listed); err != nil {
+			t.Fatal(err)
+		}
 		if was, err := w.mod.Disallow(t.Context(), key("bob"), "a test", "no friend"); !was || err != nil {
 			t.Errorf("%v %v", was, err)
 		}

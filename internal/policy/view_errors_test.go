@@ -197,6 +197,9 @@ func TestOutcomes(t *testing.T) {
 		if v.OK() != (o == policy.Accept || o == policy.Duplicate || o == policy.Wait) {
 			t.Errorf("%v: OK %v", o, v.OK())
 		}
+		if again := (policy.Verdict{Outcome: o, Reason: "duplicate: it is here"}); v.New() != (o == policy.Accept || o == policy.Wait) || again.New() != (o == policy.Accept) {
+			t.Errorf("%v: new %v, and again %v", o, v.New(), again.New())
+		}
 		if seen[o.String()] || o.String() == "unknown" {
 			t.Errorf("%d is %q", o, o)
 		}
