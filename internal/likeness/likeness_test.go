@@ -19,13 +19,13 @@ func TestWhatIsKnownOfARelay(t *testing.T) {
 	if l.Due(time.Hour-1) || !l.Due(time.Hour) {
 		t.Error("what comes to no end is tried again at once, or never")
 	}
-	if l.Lost() || l.Lost() || !l.Lost() {
+	if first, second, third := l.Lost(), l.Lost(), l.Lost(); first || second || !third {
 		t.Error("three connections in a row are too many")
 	}
 	if !l.Proven() || !l.Alike() || !l.Due(0) || l.Proven() {
 		t.Error("a comparison that ended proves it, and is news once")
 	}
-	if l.Lost() || l.Lost() {
+	if first, second := l.Lost(), l.Lost(); first || second {
 		t.Error("connections count that were lost before a comparison ended")
 	}
 	if !l.Disproven(2*time.Hour) || l.Alike() || l.Due(2*time.Hour-1) || !l.Due(2*time.Hour) {
