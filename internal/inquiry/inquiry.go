@@ -32,6 +32,7 @@ type Inquiry struct {
 	caughtBy time.Duration // until when it waits for the catch-up of the connection
 	tour     survey.Tour
 	mail     mailbox.Round
+	goesOn   bool // the last round was lost with its connection: the next one goes on with its questions for the mailbox
 	round
 }
 
@@ -114,13 +115,18 @@ func (q *Inquiry) Begin(next time.Duration, w *want.Want, place float64) {
 	q.at = next
 	q.round = round{active: true}
 	q.tour.Begin(want.Item(place * float64(w.Numbers())))
-	q.mail.Begin(w.Mailbox, place)
+	if !q.goesOn || w.Mailbox == nil {
+		q.mail.Begin(w.Mailbox, place)
+	}
+	q.goesOn = false
 }
 
-// Disconnected ends the round with its connection. goOn says that it goes on with the next one, and not when layer 4 is due again.
+// Disconnected ends the round with its connection. goOn says that the round goes on with the next connection, and not when layer 4 is due again. It
+// goes on with the open question for the mailbox, or a relay that hangs up soon would hear the first questions alone.
 func (q *Inquiry) Disconnected(now time.Duration, goOn bool) {
 	if q.active && goOn {
 		q.Soon(now)
+		q.goesOn = true
 	}
 	q.tour.End()
 	q.round, q.caughtBy = round{}, 0

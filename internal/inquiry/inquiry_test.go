@@ -370,6 +370,53 @@ func TestDisconnected(t *testing.T) {
 	}
 }
 
+// A visit that is cut short again and again asks everything in the end, however short it is: the mailbox goes on with the question that was open.
+func TestShortVisits(t *testing.T) {
+	r := newRounds(t, 0, people(30))
+	r.terms.Outsider = true
+	r.terms.Want.Mailbox.Index = []nostr.PubKey{{1}, {2}}
+	r.Plan(0)
+	var asked []string
+	for {
+		r.Connected(r.now)
+		r.Begin(r.now+24*time.Hour, r.terms.Want, 0)
+		r.step()
+		r.Answered(r.came)
+		s := r.step() // and then the connection is lost
+		if s.Ended != nil {
+			break
+		}
+		asked = append(asked, told(s))
+		r.Disconnected(r.now, true)
+		if !r.Due(r.now) || len(asked) > 20 {
+			t.Fatalf("took the steps %v", r.steps)
+		}
+	}
+	if len(asked) != 8 || r.steps[0] != "kinds [0 62 10002 10317] by 2" {
+		t.Errorf("visits ended with %v", asked)
+	}
+	// A round that is due anew begins anew.
+	r.now += 24 * time.Hour
+	r.Begin(r.now+24*time.Hour, r.terms.Want, 0)
+	if s := r.step(); told(s) != "kinds [0 62 10002 10317] by 2" {
+		t.Errorf("the next day begins with %s", told(s))
+	}
+}
+
+// A relay that is no mailbox any more is not asked as one, whatever was cut short.
+func TestALostVisitOfNoMailbox(t *testing.T) {
+	r := newRounds(t, 0, people(2))
+	r.terms.Outsider = true
+	r.begin()
+	r.step()
+	r.Disconnected(r.now, true)
+	r.Connected(r.now)
+	r.Begin(r.now+time.Hour, r.terms.Want.WithMailbox(nil), 0)
+	if s := r.step(); s.Ended == nil {
+		t.Errorf("asks for %s", told(s))
+	}
+}
+
 // What is wanted no more is forgotten, but for when this is due.
 func TestForget(t *testing.T) {
 	r := newRounds(t, 1, people(1))

@@ -191,7 +191,6 @@ func TestAVisitThatIsLostGoesOn(t *testing.T) {
 	for lost := 0; !c.has(c.wrote...); {
 		d.pass(5 * time.Second)
 		if d.peer.Status().Connected {
-			d.pass(10 * time.Second) // time for one in three of those who write there
 			d.do(step.Disconnected{Reason: "gone"})
 			d.open = map[string]step.Request{}
 			lost++
