@@ -37,16 +37,16 @@ func (t *task) page(s paging.Span) { t.pager = paging.New(s) }
 // paged ends the reading of pages.
 func (t *task) paged() { t.pager = nil }
 
-// compares has it compared, or gets by id, from the beginning on.
+// compares begins a comparison, or the getting of events by id.
 func (t *task) compares(n *compare.Comparison) { t.neg = n }
 
-// forget has it begin again.
+// forget drops all that the task has found: it begins again.
 func (t *task) forget() { t.pager, t.neg, t.tally = nil, nil, coverage.Tally{} }
 
-// settle lets it go on, though not all of what its open request brought is decided.
+// settle lets the task go on, though the door has not decided all of what the request r brought.
 func (t *task) settle(r *request) { t.settling, t.req = append(t.settling, r), nil }
 
-// settled takes that all of what a request brought is decided, with which it went on.
+// settled takes that the door has decided all of what r brought, while the task went on.
 func (t *task) settled(r *request) {
 	t.settling = slices.DeleteFunc(t.settling, func(x *request) bool { return x == r })
 }
@@ -64,10 +64,10 @@ func (t *task) failed() int {
 	return t.tries
 }
 
-// forgive forgets failures: the next one is not to put it off for longer.
+// forgive forgets failures: the next one puts the task off no longer than a first.
 func (t *task) forgive() { t.tries = 0 }
 
-// wait puts it off. What it has learned so far is kept, but for the ids that it saw.
+// wait puts the task off. What the task has learned so far stays, but for the ids that it saw.
 func (t *task) wait(after time.Duration) {
 	if t.pager != nil {
 		t.pager.Forget()
@@ -75,14 +75,14 @@ func (t *task) wait(after time.Duration) {
 	t.after = after
 }
 
-// waitBehind notes that it is put off until another has what both need.
+// waitBehind notes that the task is put off until another has what both need.
 func (t *task) waitBehind() { t.behind = true }
 
-// goOn has it go on at the time at: what it waited for has come.
+// goOn has a task go on at the time at: what the task waited for has come.
 func (t *task) goOn(at time.Duration) { t.behind, t.after = false, at }
 
-// doubt notes that it was asked whether the relay answers filters without kinds.
+// doubt notes that the relay was asked whether it answers filters without kinds.
 func (t *task) doubt() { t.doubted = true }
 
-// end says that it is done or abandoned.
+// end says that the task is done or abandoned.
 func (t *task) end() { t.over = true }

@@ -15,18 +15,16 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// A relay that holds nearly what is held here, and little else, is asked as a
-// whole: one live REQ without a filter follows it, and one reconciliation without
-// a filter stands for all others. Whether a relay is like that is found out by
-// such a reconciliation when nothing else is left to ask. It goes on like that
-// from its next connection or full resync on.
+// A relay that holds nearly what is held here, and little else, graspd asks as a whole: one live REQ without a filter follows the relay, and
+// one reconciliation without a filter stands for all others. Such a reconciliation, made when nothing else is left to ask, tells whether a
+// relay is like that. From its next connection or full resync on graspd asks it as a whole.
 
 const (
-	mostWhole    = 1_000_000          // events here; with more it is not tried
+	mostWhole    = 1_000_000          // events here; with more graspd asks no relay as a whole
 	wholeGapWait = 7 * 24 * time.Hour // after a live REQ without a filter did not bring everything
 )
 
-// whole is how a relay stands in this regard, and who asks it so.
+// whole asks the relay as a whole, and knows whether that is worth it.
 type whole struct {
 	*desk
 	*books
@@ -39,25 +37,25 @@ type whole struct {
 	wholly
 }
 
-// wholly is how a connection stands in this regard.
+// wholly is how far a connection is asked as a whole.
 type wholly struct {
 	on     bool            // one live REQ is to follow everything
-	req    *live.REQ       // that one, when it was sent
-	since  int64           // when that one opened, in Unix seconds
-	ended  bool            // this ended in the current step
-	brings likeness.Stream // that REQ
+	req    *live.REQ       // that REQ, once it was sent
+	since  int64           // when that REQ opened, in Unix seconds
+	ended  bool            // asking as a whole ended in the current step
+	brings likeness.Stream // what that REQ brings
 	growth likeness.Growth // of what is wanted, while everything is confirmed
-	leave  time.Duration   // this is to end, and not to be tried again for so long
+	leave  time.Duration   // asking as a whole is to end, and is not to be tried again for so long
 }
 
-// besideWhole is what this asks of the other parts.
+// besideWhole is what whole asks of the other parts.
 type besideWhole interface {
 	mayCompare() bool // whether the relay may bear to be compared with as a whole
 	compares() bool   // whether it has shown that it compares
 	Settled() bool    // whether all that is wanted is confirmed
 }
 
-// begin has a connection begin as a whole, where that is known to be worth it.
+// begin asks a connection as a whole from its beginning on, where the relay is known to be alike.
 func (w *whole) begin(live *following, stored *catchup) {
 	w.live, w.stored, w.wholly = live, stored, wholly{}
 	w.on = w.likeness.Alike() && w.bears()
@@ -68,8 +66,7 @@ func (w *whole) bears() bool {
 	return w.likeness.Due(w.now.Mono) && w.wanted.Len() >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.Live() > 0
 }
 
-// tend ends what has turned out not to be worth it, and finds out about
-// relays of which nothing is known.
+// tend ends asking as a whole where that has turned out not to be worth it, and finds out about relays of which nothing is known.
 func (w *whole) tend() {
 	if w.leave > 0 {
 		w.unlike(w.leave, "it brings what is not wanted, or not what is")
@@ -86,7 +83,7 @@ func (w *whole) tend() {
 	w.compare(nil, step.Catchup)
 }
 
-// wake names the time at which it is to be found out about the relay.
+// wake names the time at which graspd may find out whether the relay is alike.
 func (w *whole) wake() time.Duration { return w.growth.Wake(w.now.Mono) }
 
 // followsAll says whether one live REQ is to follow everything.
@@ -113,7 +110,7 @@ func (w *whole) open(lots []itemset.Lot) {
 // standing says whether the one live REQ was sent.
 func (w *whole) standing() bool { return w.req != nil }
 
-// asksAll says whether it is open.
+// asksAll says whether the one live REQ is open.
 func (w *whole) asksAll() bool { return w.req != nil && w.req.Open }
 
 // opened has everything compared when the one live REQ has opened.
@@ -128,8 +125,8 @@ func (w *whole) opened(l *live.REQ) {
 // askAgain compares everything once more.
 func (w *whole) askAgain(l *live.REQ, class step.Class) { w.compare(l.Lots(), class) }
 
-// compare compares all that is here with all that the relay has. That
-// confirms the items; without any it only tells whether the two are alike.
+// compare compares all that is here with all that the relay has. The comparison confirms the items of lots; without any it only tells
+// whether the relay is alike.
 func (w *whole) compare(lots []itemset.Lot, class step.Class) {
 	g := &group{Lot: itemset.Lot{Layer: want.LayerRoots, Items: itemset.ItemsOf(lots)}, class: class, course: w}
 	w.stored.addBegun(g, &task{group: g})
@@ -155,8 +152,8 @@ func (w *whole) missed(e *nostr.Event) bool {
 	return w.on && w.live.followed.MissedByAll(w.since, e)
 }
 
-// become has a connection go on with everything as a whole, where that is
-// known to be worth it. What is followed by items is to be asked again anyway.
+// become asks an open connection as a whole from now on, where the relay is known to be alike. The full resync asks again anyway for what
+// live REQs follow by items.
 func (w *whole) become() {
 	if w.on || !w.likeness.Alike() || !w.bears() {
 		return
@@ -172,10 +169,10 @@ func (w *whole) decided(out policy.Outcome) {
 	}
 }
 
-// leaving says whether this is to end with the step under way.
+// leaving says whether asking as a whole is to end with the step under way.
 func (w *whole) leaving() bool { return w.leave > 0 }
 
-// gap notes that a live REQ did not bring an event, which that for everything should have where it stands.
+// gap notes an event that no live REQ brought. Where one for everything is open, it should have.
 func (w *whole) gap() {
 	if w.on {
 		w.leave = wholeGapWait
@@ -195,7 +192,7 @@ func (w *whole) end() {
 // closed takes the end of the live REQ.
 func (w *whole) closed() { w.on, w.req, w.ended = false, nil, true }
 
-// hasEnded says whether this ended since it was asked last: its items wait.
+// hasEnded says whether asking as a whole has ended since the last call. Then its items wait for live REQs of their own.
 func (w *whole) hasEnded() bool {
 	ended := w.ended
 	w.ended = false

@@ -28,9 +28,8 @@ func (w *whole) failed(t *task, why string) {
 	w.end()
 }
 
-// paged takes what would have to be paged, which is too much: either
-// something is withheld, and by items it is known where to look, or the relay does
-// not compare everything.
+// paged ends a comparison of which the rest would have to be paged, which is too much. Either the relay withholds something, and by items
+// graspd knows where to look, or the relay does not compare everything.
 func (w *whole) paged(t *task) {
 	n := t.neg
 	if n == nil || !n.Paged() {
@@ -91,12 +90,12 @@ func (w *whole) refused(l *live.REQ, text string, from time.Time) {
 	w.live.requeue(l.Lots(), from, w.now.Mono, 0)
 }
 
-// hungUp takes the end of the connection. What ended it again and again, or at
-// once, is not asked again for a while.
+// hungUp takes the end of the connection. Where asking as a whole ended connections again and again, or one of them at once, graspd does not
+// ask so for a while.
 func (w *whole) hungUp() {
 	w.coverage.Unanswered() // what a comparison told will not be learnt
 	under := false
-	at := time.Duration(0) // when the last of it was asked
+	at := time.Duration(0) // when the last request of the whole was sent
 	if w.req != nil && !w.req.Open {
 		under, at = true, w.req.Sent.Mono
 	}
@@ -116,7 +115,7 @@ func (w *whole) hungUp() {
 	}
 }
 
-// cover takes what a comparison of everything told. What the relay lacks is looked at, to tell it per repository.
+// cover takes what a comparison of everything told, and has the store say of which repositories the relay lacks events.
 func (w *whole) cover(t *task) {
 	if w.coverage.Compared(w.want, t.lacks, !t.untold) {
 		sub := w.newSub("w")
