@@ -380,3 +380,16 @@ func TestAListOfOne(t *testing.T) {
 		t.Errorf("%s", page)
 	}
 }
+
+// The list of repositories says that those which name this relay alone are not in it: their number is another one than that of the facts.
+func TestTheListOfRepositoriesSaysWhichAreInIt(t *testing.T) {
+	pages := admin.New(large(0))
+	for path, want := range map[string]string{
+		"/": "Repositories <small>that name another relay; those with troubles first</small>", "/repositories": "<h1>Repositories <small>that name another relay</small></h1>",
+		"/repositories?q=nowhere": "No repository that names another relay fits the search.",
+	} {
+		if page := askPage(t.Context(), pages, path).Body.String(); !strings.Contains(page, want) {
+			t.Errorf("%s: no %q", path, want)
+		}
+	}
+}

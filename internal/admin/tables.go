@@ -84,7 +84,7 @@ var repositoryColumns = []cells.Column{
 func (d *document) repositoryTable(list []repository) error {
 	t := cells.Table{ID: "repositories", Caption: "Repositories", Class: "cards", Columns: repositoryColumns, Empty: "No repository here names another relay."}
 	if len(d.View.held.list) > 0 {
-		t.Empty = "No repository fits the search."
+		t.Empty = "No repository that names another relay fits the search."
 	}
 	for i := range list {
 		r := repositoryRow{repository: &list[i]}
