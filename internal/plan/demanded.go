@@ -125,9 +125,8 @@ func (d *demanded) answered(r *request) {
 	}
 }
 
-// doubtful says whether nothing came for a filter without kinds and nothing
-// shows yet that the relay answers such filters. One that compares is not doubted,
-// and in layer 4 there is mostly nothing.
+// doubtful says whether nothing came for a filter without kinds and nothing shows yet that the relay answers such filters. A relay that
+// compares is not doubted, and neither is an answer in layer 4, where mostly there is nothing.
 func (d *demanded) doubtful(t *task, compares bool) bool {
 	return t.group.Layer != want.LayerReferences && t.filter.Kinds == nil && !t.doubted &&
 		!compares && t.neg == nil && !t.pager.Found() && d.kinds.Untold()
@@ -149,40 +148,8 @@ func (d *demanded) emptied() {
 	d.report(step.Info, "the relay answers filters without kinds with nothing: graspd adds kinds")
 }
 
-// outdated says whether a live REQ does not bring what it asks for, or less than it could.
+// outdated says whether a live REQ was sent in a manner in which the relay brings nothing for it, or less than in the one of now.
 func (d *demanded) outdated(l *live.REQ) bool {
 	bare := func(x itemset.Lot) bool { return x.Layer == want.LayerAnnouncements && x.Apart != itemset.ApartBare }
 	return d.kinds.Outdated(l.Manner) || d.kinds.Emptied() && slices.ContainsFunc(l.Lots(), bare)
-}
-
-// Requests to vanish (NIP-62) are few, and nothing that is asked for leads to those of authors who wrote no repository. They
-// are followed with the announcements. What came while a relay was not connected is asked for from shortly before it was last
-// heard; older ones are left to layer 4, which asks by author. Nothing waits for what the relay refuses of this.
-
-// withVanish returns live filters of layer 1 that ask for requests to vanish too.
-func (d *demanded) withVanish(l *live.REQ, filters []nostr.Filter) []nostr.Filter {
-	if d.kinds.NoVanish() {
-		return filters
-	}
-	l.Vanish = true
-	filters[0].Kinds = append(slices.Clip(filters[0].Kinds), nostr.KindVanish)
-	return filters
-}
-
-// withoutVanish handles the refusal of a live REQ, where requests to vanish may be the reason: the relay
-// names their kind, or nothing better is known. It reports whether the REQ is to be sent again at once, without them.
-func (d *demanded) withoutVanish(l *live.REQ, text string, named bool) bool {
-	return l.Vanish && d.kinds.VanishRefused(text, named)
-}
-
-// missedVanish returns the task that asks for those of the time away; nil where there is none.
-func (d *demanded) missedVanish(g *group) *task {
-	since := d.away
-	if g.Since.Bounded() {
-		since = int64(g.Since)
-	}
-	if g.Layer != want.LayerAnnouncements || g.class == step.Daily || since == 0 || d.kinds.NoVanish() {
-		return nil
-	}
-	return &task{group: g, extra: true, filter: nostr.Filter{Kinds: []nostr.Kind{nostr.KindVanish}, Since: &since}}
 }
