@@ -67,3 +67,15 @@ func TestAFreshRelayIsWell(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
 }
+
+// TestABootstrapRelayThatIsThisRelay: whoever moves from another relay and leaves it its name is told why nothing comes.
+func TestABootstrapRelayThatIsThisRelay(t *testing.T) {
+	t.Parallel()
+	us := serve(t, "--data", t.TempDir(), "--git=false", "--domain", "git.example.com", "--bootstrap", "wss://git.example.com/,wss://127.0.0.1:9")
+	if line := us.logs.await(t, `([^\n]*is this relay itself[^\n]*)`); !strings.Contains(line, "relay=wss://git.example.com") || !strings.Contains(line, "another address") {
+		t.Error(line)
+	}
+	if strings.Contains(us.logs.String(), "itself relay=wss://127.0.0.1:9") {
+		t.Errorf("another relay is taken for this one: %s", us.logs)
+	}
+}
