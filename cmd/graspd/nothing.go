@@ -37,7 +37,7 @@ func sayNothingCarried(ctx context.Context, n *node.Node) {
 		}
 		if now := time.Now(); now.Sub(last) >= nothingAgain {
 			last = now
-			n.Log().Warn("no repository is kept here", "announcements", told.Announcements, "relays", told.From, "listed", told.Listed(), "advice", strings.Join(told.Remedies(), "; "))
+			n.Log().Warn("no repository is kept here", "announcements", told.Announcements, "relays", told.From, "listed", told.Listed(), "mend", strings.Join(told.Remedies(), "; "))
 		}
 	}
 }

@@ -17,9 +17,10 @@ var update = flag.Bool("update", false, "write docs/LOGS.md anew")
 
 // logKeys are all keys of log lines, with what they tell. Whoever adds one thinks of those who search for it.
 var logKeys = map[string]string{
-	"what":  "what the check looked at (`--check`), or what graspd tells systemd",
-	"found": "what the check found",
-	"mend":  "what to do about it",
+	"what":          "what the check looked at (`--check`), or what graspd tells systemd",
+	"found":         "what the check found",
+	"mend":          "what to do about it",
+	"announcements": "how many announcements", "relays": "how many relays", "listed": "the names of relays that announcements list, and how many each",
 	"after": "how long it had lasted", "allow_pubkeys": "how many entries that list has", "allow_repositories": "how many entries that list has",
 	"archive": "how many entries that list has",
 	"attempt": "number of failures in a row", "case": "number of a decision of the operator", "cause": "why; where another relay said so, in its words", "client": "a client's address",
@@ -103,6 +104,10 @@ func (s *logScan) call(f file, fn *ast.FuncDecl, c *ast.CallExpr) {
 	}
 	name, on := sel.Sel.Name, nameOf(sel.X)
 	logger := slices.Contains([]string{"log", "logger", "Logger"}, on)
+	if made, ok := sel.X.(*ast.CallExpr); ok { // n.Log().Warn(...)
+		by, ok := made.Fun.(*ast.SelectorExpr)
+		logger = logger || ok && by.Sel.Name == "Log"
+	}
 	switch {
 	case on == "slog" && slices.Contains([]string{"String", "Int", "Int64", "Uint64", "Bool", "Any", "Duration", "Time", "Float64"}, name):
 		s.key(f, c.Args[0])
