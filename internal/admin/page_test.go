@@ -393,3 +393,12 @@ func TestTheListOfRepositoriesSaysWhichAreInIt(t *testing.T) {
 		}
 	}
 }
+
+// While nothing is kept here the page says so in whole sentences.
+func TestPageOfARelayThatKeepsNothing(t *testing.T) {
+	c := here
+	c.Nothing = func() *status.Nothing { return &status.Nothing{Relay: "wss://relay.example.org"} }
+	if page := get(t, c, "GET", "/").Body.String(); !strings.Contains(page, "<p>No announcement has come since the start.</p>") {
+		t.Errorf("%s", page)
+	}
+}

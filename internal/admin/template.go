@@ -19,6 +19,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"iso":    func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") },
 	"hint":   func(outcome string) string { return hints[outcome] }, "host": hostFacts, "found": foundBy,
 	"beyond20": func(n int) int { return max(0, n-mostReportedShown) },
+	"capital":  func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
 	"one": func(list string) string {
 		return map[string]string{relaysPage: "relay", repositoriesPage: "repository"}[list]
 	},
