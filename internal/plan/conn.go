@@ -4,32 +4,8 @@ import (
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
-	"github.com/graspd/graspd/internal/notices"
 	"github.com/graspd/graspd/internal/step"
-	"github.com/graspd/graspd/internal/unasked"
 )
-
-// session is the state that lives and dies with one connection.
-type session struct {
-	following
-	catchup
-	wire
-	echo notices.Echo
-	harm unasked.Harm
-}
-
-// newSession puts the parts of a connection together that has just opened.
-func newSession(p *Peer, told capacity.Capacity) *session {
-	c := &session{wire: newWire(&p.desk, told), harm: unasked.NewHarm(p.now.Mono)}
-	c.following = following{
-		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, stored: &c.catchup, keeper: &p.whole, wary: &p.suspects,
-	}
-	c.catchup = catchup{
-		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, live: &c.following, suspects: &p.suspects,
-		comparing: &p.comparing, references: &p.references, coverage: &p.coverage, rest: p,
-	}
-	return c
-}
 
 // dial opens a connection.
 func (p *Peer) dial() {
@@ -59,11 +35,7 @@ func (p *Peer) connected(in step.Connected) {
 		p.scheduleResync()
 	}
 	told := capacity.Of(in.Limits, p.cfg.MaxTags)
-	p.conn = newSession(p, told)
-	p.comparing.begin(&p.conn.catchup, in.Outsider)
-	p.references.begin(&p.conn.catchup)
-	p.suspects.begin(&p.conn.following, &p.conn.catchup)
-	p.whole.begin(&p.conn.following, &p.conn.catchup)
+	p.conn = p.open(told, in.Outsider)
 	since := itemset.SinceTime(p.mark.Wall.Add(-p.cfg.QuickReconnect))
 	for _, it := range p.inOrder() {
 		if p.suspects.under.Has(it) {

@@ -54,7 +54,7 @@ func hold(bounds []bound) error {
 	return nil
 }
 
-func (c *session) bounds(p *Peer) []bound {
+func (c *connection) bounds(p *Peer) []bound {
 	open := 0
 	for _, g := range c.groups {
 		open += g.open

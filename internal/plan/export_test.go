@@ -142,7 +142,7 @@ func (p *Peer) Check() error {
 	return p.conn.check(p, inWant)
 }
 
-func (c *session) check(p *Peer, wanted map[Item]bool) error {
+func (c *connection) check(p *Peer, wanted map[Item]bool) error {
 	place, group := make(map[Item]string), make(map[Item]*group)
 	put := func(where string, l itemset.Lot) error {
 		for _, it := range l.Items {
@@ -272,12 +272,12 @@ func (p *Peer) Refuses() (out []want.Repository) {
 func (p *Peer) Suspects() int { return p.suspects.under.Len() }
 
 // putOff says whether an item waits for a time to come, with its live REQ or with its stored filters.
-func (c *session) putOff(it want.Item, now time.Duration) bool {
+func (c *connection) putOff(it want.Item, now time.Duration) bool {
 	return slices.ContainsFunc(c.side.Waiting(), func(w *live.Waiting) bool { return w.After > now && slices.Contains(w.Items, it) }) ||
 		slices.ContainsFunc(c.later, func(t *task) bool { return slices.Contains(t.group.Items, it) })
 }
 
-func (c *session) checkTasks(awaited bool) error {
+func (c *connection) checkTasks(awaited bool) error {
 	queued := make(map[*task]int)
 	for _, q := range c.ready {
 		for t := range q.All() {

@@ -46,7 +46,7 @@ type Peer struct {
 	resyncAt time.Duration
 
 	references references
-	conn       *session // everything that dies with the connection
+	conn       *connection // everything that dies with the connection
 	demands    demanded
 	whole      whole
 
@@ -57,18 +57,6 @@ type Peer struct {
 	complete  time.Duration // when everything wanted was last confirmed; before that, when it was first wanted
 	coverage  coverage.Book
 	suspects  suspects
-}
-
-// NewPeer returns an idle peer that wants nothing.
-func NewPeer(c Config) *Peer {
-	p := &Peer{desk: desk{cfg: c.WithDefaults()}, wakeAt: health.Never}
-	p.dialing = dialing.New(p.cfg.Terms())
-	p.demands.desk = &p.desk
-	p.references = references{desk: &p.desk, books: &p.books}
-	p.suspects = suspects{desk: &p.desk, books: &p.books}
-	p.comparing = comparing{desk: &p.desk, needed: mostNeeded}
-	p.whole = whole{desk: &p.desk, books: &p.books, coverage: &p.coverage, rest: p}
-	return p
 }
 
 // Step takes one input at the time now and returns what has to be done, in

@@ -142,8 +142,8 @@ func (c *comparing) load(t *task) {
 	c.effect(e)
 }
 
-// session returns the request of a reconciliation by its name, and the comparison.
-func (c *comparing) session(sub string) (*request, *compare.Comparison) {
+// named returns the request of a reconciliation by its name, and the comparison.
+func (c *comparing) named(sub string) (*request, *compare.Comparison) {
 	if r := c.stored.requests[sub]; r != nil && r.kind == asksNeg {
 		return r, r.task.neg
 	}
@@ -151,7 +151,7 @@ func (c *comparing) session(sub string) (*request, *compare.Comparison) {
 }
 
 func (c *comparing) loaded(in step.Loaded) {
-	r, n := c.session(in.Sub)
+	r, n := c.named(in.Sub)
 	if r == nil || n.Opened() {
 		return
 	}
@@ -177,7 +177,7 @@ func (c *comparing) loaded(in step.Loaded) {
 }
 
 func (c *comparing) negMsg(sub string, msg []byte) {
-	r, n := c.session(sub)
+	r, n := c.named(sub)
 	if r == nil || !n.Opened() {
 		return
 	}
@@ -250,7 +250,7 @@ func (c *comparing) sifted(in step.Sifted) {
 
 // negErr handles that the relay ended a reconciliation: by NEG-ERR, NEG-CLOSE, CLOSED or NOTICE.
 func (c *comparing) negErr(sub, text string, most int64) {
-	r, n := c.session(sub)
+	r, n := c.named(sub)
 	if r == nil || !n.Opened() {
 		return
 	}

@@ -62,7 +62,7 @@ func (p *Peer) confirmedCount() status.Count {
 }
 
 // sweptRoots counts the root events that have no live REQ.
-func (c *session) sweptRoots() int {
+func (c *connection) sweptRoots() int {
 	n := 0
 	for _, s := range c.side.Sweeps() {
 		if s.Layer == want.LayerRoots {

@@ -43,7 +43,7 @@ func (c *catchup) swept() (items []want.Item) {
 
 // turnOf returns how long it takes until a swept item is asked again and answered, as far as that is known: the interval, and
 // what the last took, or the oldest that is under way takes already.
-func (c *session) turnOf(now time.Duration) time.Duration {
+func (c *connection) turnOf(now time.Duration) time.Duration {
 	took := c.side.Turn()
 	for _, g := range c.groups {
 		if g.swept && g.due > 0 {
