@@ -33,7 +33,11 @@ func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 		Box(&b, s.Nothing.Lines(), width)
 	}
 	if q := s.Reports; q != nil && q.Open > 0 {
-		fmt.Fprintf(&b, "%d reports wait for your decision, about %d authors, repositories and events; graspd reports lists them\n", q.Open, q.Subjects)
+		if q.Open == 1 {
+			b.WriteString("1 report waits for your decision; graspd reports shows it\n")
+		} else {
+			fmt.Fprintf(&b, "%d reports wait for your decision, about %d authors, repositories and events; graspd reports lists them\n", q.Open, q.Subjects)
+		}
 	}
 	if s.Git != nil {
 		if err := printGit(&b, *s.Git, now, width); err != nil {

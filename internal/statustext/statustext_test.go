@@ -142,3 +142,13 @@ func TestABox(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
+
+// One report is told as one.
+func TestOneReport(t *testing.T) {
+	for open, want := range map[int]string{1: "1 report waits for your decision; graspd reports shows it\n", 3: "3 reports wait for your decision, about 2 authors"} {
+		var b strings.Builder
+		if err := Write(&b, admin.Status{Reports: &admin.ReportQueue{Open: open, Subjects: 2}}, time.Now(), 0); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%v\n%s", err, &b)
+		}
+	}
+}
