@@ -19,5 +19,8 @@ func awaitExit(pid int) bool {
 	}
 }
 
-// enlarge lets git print more while nobody reads. Where the system has no room for that the pipe stays as it was.
-func enlarge(pipe int) { _, _ = unix.FcntlInt(uintptr(pipe), unix.F_SETPIPE_SZ, 1<<20) }
+// enlarge lets git print more while nobody reads, and reports whether the system has room for that. Where there is none the pipe stays as it was.
+func enlarge(pipe int) bool {
+	_, err := unix.FcntlInt(uintptr(pipe), unix.F_SETPIPE_SZ, 1<<20)
+	return err == nil
+}

@@ -12,7 +12,10 @@ import (
 )
 
 // printed is the pipe that a process prints into. Go's poller does not know the pipe, as every piece that git writes would wake the poller.
-type printed struct{ read, write *os.File }
+type printed struct {
+	read, write *os.File
+	large       bool // so that git seldom finds the pipe full between two looks into it
+}
 
 // newPrinted makes a pipe for a process that has not started yet to print into. The caller calls started after the start, and close.
 func newPrinted(cmd *exec.Cmd) (printed, error) {
@@ -27,8 +30,7 @@ func newPrinted(cmd *exec.Cmd) (printed, error) {
 	if err != nil {
 		return printed{}, fmt.Errorf("pipe: %w", err)
 	}
-	enlarge(ends[0])
-	p := printed{os.NewFile(uintptr(ends[0]), "what git prints"), os.NewFile(uintptr(ends[1]), "what git prints")}
+	p := printed{os.NewFile(uintptr(ends[0]), "what git prints"), os.NewFile(uintptr(ends[1]), "what git prints"), enlarge(ends[0])}
 	cmd.Stdout = p.write
 	return p, nil
 }

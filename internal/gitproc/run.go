@@ -150,7 +150,7 @@ func (p *process) live() error {
 	}()
 	if p.prints != nil {
 		p.prints.started()
-		if err := pass(&p.out, p.prints.read); err != nil {
+		if err := pass(&p.out, *p.prints); err != nil {
 			_ = p.kill()
 			_, _ = io.Copy(io.Discard, p.prints.read) // until the last process that writes has ended
 		}
