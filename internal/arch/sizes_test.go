@@ -113,8 +113,10 @@ func exported(d ast.Decl) int {
 }
 
 // receiver is the name of the type that a method belongs to.
-func receiver(fn *ast.FuncDecl) string {
-	e := fn.Recv.List[0].Type
+func receiver(fn *ast.FuncDecl) string { return baseName(fn.Recv.List[0].Type) }
+
+// baseName is the name of a type of the same package behind a pointer and type arguments; empty for any other type.
+func baseName(e ast.Expr) string {
 	for {
 		switch of := e.(type) {
 		case *ast.StarExpr:

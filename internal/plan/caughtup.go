@@ -35,7 +35,7 @@ func (p *Peer) CaughtUp() bool {
 // the relay was last heard. While nothing is wanted that is so too.
 func (p *Peer) noteComplete() {
 	if p.Settled() {
-		p.caughtUp()
+		p.allConfirmed()
 	}
 	if p.confirmed.Len()+p.held.Len()+p.suspects.under.Refused() == p.wanted.Len() {
 		p.complete = p.now.Mono

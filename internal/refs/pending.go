@@ -96,7 +96,7 @@ func (p *Pending) Begin(now int64, of nip34.Address, from From, tips []Tip) uint
 		p.events[t.Event] = append(p.events[t.Event], p.last)
 	}
 	p.count(u, tally{tips: len(tips)})
-	p.begin(now, from, len(tips))
+	p.countBegun(now, from, len(tips))
 	return p.last
 }
 

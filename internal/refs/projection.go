@@ -28,7 +28,7 @@ type Change struct {
 // identifier, and pull requests that do not name the repository change nothing.
 func (p Projection) Next(of nip34.Address, c Change) Projection {
 	return p.to(Projection{
-		Ruling:       p.Ruling.next(of.D, c.Members, c.States),
+		Ruling:       p.Ruling.after(of.D, c.Members, c.States),
 		PullRequests: p.PullRequests.with(tipChanges(of, c)),
 	})
 }
@@ -42,7 +42,7 @@ func (p Projection) Tips(of nip34.Address, more []PullRequest) Projection {
 // tells: a ruling state that is gone, where HEAD was, and the generation.
 func (p Projection) Anew(of nip34.Address, c Change) Projection {
 	return p.to(Projection{
-		Ruling:       p.Ruling.next(of.D, c.Members, c.States),
+		Ruling:       p.Ruling.after(of.D, c.Members, c.States),
 		PullRequests: Pulls(nil).with(tipChanges(of, c)),
 	})
 }

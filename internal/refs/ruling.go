@@ -21,9 +21,9 @@ func (r Ruling) yields(to State, members *grasp.Set) bool {
 	return members.Has(to.Author) && to.Flaw == "" && (!r.Ruled || !members.Has(r.Author) || to.Newer(r.Stamp))
 }
 
-// next returns what rules once these states, by anybody, are complete. After a change of the members complete has to hold all stored
+// after returns what rules once these states, by anybody, are complete. After a change of the members complete has to hold all stored
 // states; otherwise the new ones suffice.
-func (r Ruling) next(d string, members *grasp.Set, complete []State) Ruling {
+func (r Ruling) after(d string, members *grasp.Set, complete []State) Ruling {
 	best := -1
 	for i, s := range complete {
 		if s.D == d && r.yields(s, members) && (best < 0 || s.Newer(complete[best].Stamp)) {

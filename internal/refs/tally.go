@@ -97,8 +97,8 @@ func (t *tallies) put(from From, d tally) {
 	}
 }
 
-// begin counts tips that a push begins now, and takes out those that began an hour ago or earlier.
-func (t *tallies) begin(now int64, from From, tips int) {
+// countBegun counts tips that a push begins now, and takes out those that began an hour ago or earlier.
+func (t *tallies) countBegun(now int64, from From, tips int) {
 	for len(t.begun) > 0 && t.begun[0].at <= now-hour {
 		t.hour(t.begun[0].from, -t.begun[0].tips)
 		t.begun = t.begun[1:]

@@ -155,12 +155,12 @@ func (g *Graspd) Engine() *relaysync.Engine { return g.run.Engine }
 // Start starts the relay, with what is on its disk.
 func (g *Graspd) Start() {
 	g.w.t.Helper()
-	if err := g.start(); err != nil {
+	if err := g.launch(); err != nil {
 		g.w.t.Fatalf("start %s: %v", g.Name, err)
 	}
 }
 
-func (g *Graspd) start() error {
+func (g *Graspd) launch() error {
 	g.lives++
 	verifier := g.Verifier
 	if verifier == nil {

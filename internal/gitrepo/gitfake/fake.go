@@ -87,10 +87,10 @@ func (f *Fake) Missing(repo gitrepo.ID, ids []gitwire.ObjectID) ([]gitwire.Objec
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.missing(repo, ids), nil
+	return f.lacks(repo, ids), nil
 }
 
-func (f *Fake) missing(repo gitrepo.ID, ids []gitwire.ObjectID) (missing []gitwire.ObjectID) {
+func (f *Fake) lacks(repo gitrepo.ID, ids []gitwire.ObjectID) (missing []gitwire.ObjectID) {
 	for _, id := range ids {
 		if _, ok := f.here(repo)[id]; !ok {
 			missing = append(missing, id)
@@ -109,7 +109,7 @@ func (f *Fake) Admit(from gitrepo.Quarantine, repo gitrepo.ID) error {
 	if !ok || q.f != f || !q.proven || q.closed || repo.IsZero() {
 		return errors.New("admitting: what is proven in a quarantine can be admitted into a repository, and nothing else")
 	}
-	if lacks := f.missing(repo, q.needs); len(lacks) > 0 {
+	if lacks := f.lacks(repo, q.needs); len(lacks) > 0 {
 		return fmt.Errorf("admitting: %w", &gitrepo.MissingError{IDs: lacks[:min(10, len(lacks))]})
 	}
 	if len(q.objects) == 0 {

@@ -125,12 +125,12 @@ func (q *quarantine) Prove(_ context.Context, p gitrepo.Proving) (gitrepo.Proof,
 		return gitrepo.Proof{}, errors.New("quarantine: it is closed")
 	}
 	q.proven = false
-	proof, err := q.prove(append(slices.Clone(p.Tips), p.Commits...), p.Commits)
+	proof, err := q.proveTips(append(slices.Clone(p.Tips), p.Commits...), p.Commits)
 	q.proven = err == nil
 	return proof, err
 }
 
-func (q *quarantine) prove(tips, commits []gitwire.ObjectID) (gitrepo.Proof, error) {
+func (q *quarantine) proveTips(tips, commits []gitwire.ObjectID) (gitrepo.Proof, error) {
 	here := q.f.here(q.beside)
 	all := maps.Clone(here)
 	if all == nil {

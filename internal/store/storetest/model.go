@@ -198,12 +198,14 @@ func expired(e *nostr.Event, now int64) bool {
 }
 
 // Get looks the event up.
-func (v *modelView) Get(id nostr.ID) (*nostr.Event, bool, error) { return v.d.get(id, v.now) }
+func (v *modelView) Get(id nostr.ID) (*nostr.Event, bool, error) { return v.d.servedEvent(id, v.now) }
 
 // At looks the version up.
-func (v *modelView) At(address string) (*nostr.Event, bool, error) { return v.d.at(address, v.now) }
+func (v *modelView) At(address string) (*nostr.Event, bool, error) {
+	return v.d.servedAt(address, v.now)
+}
 
-func (d *data) get(id nostr.ID, now int64) (*nostr.Event, bool, error) {
+func (d *data) servedEvent(id nostr.ID, now int64) (*nostr.Event, bool, error) {
 	s, ok := d.events[id]
 	if !ok || expired(s.e, now) {
 		return nil, false, nil
@@ -211,17 +213,17 @@ func (d *data) get(id nostr.ID, now int64) (*nostr.Event, bool, error) {
 	return s.e, true, nil
 }
 
-func (d *data) at(address string, now int64) (*nostr.Event, bool, error) {
+func (d *data) servedAt(address string, now int64) (*nostr.Event, bool, error) {
 	if v, ok := d.slots[address]; ok && v.live {
-		return d.get(v.id, now)
+		return d.servedEvent(v.id, now)
 	}
 	return nil, false, nil
 }
 
 // Known looks the id up.
-func (v *modelView) Known(id nostr.ID) (store.Knowledge, error) { return v.d.known(id), nil }
+func (v *modelView) Known(id nostr.ID) (store.Knowledge, error) { return v.d.knowledge(id), nil }
 
-func (d *data) known(id nostr.ID) store.Knowledge {
+func (d *data) knowledge(id nostr.ID) store.Knowledge {
 	if s, ok := d.events[id]; ok {
 		return store.Knowledge{State: store.Stored, Time: s.e.CreatedAt}
 	}

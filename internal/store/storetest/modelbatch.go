@@ -132,7 +132,7 @@ func (b *modelBatch) Add(e *nostr.Event, src store.Source) (policy.Outcome, erro
 // release makes what was remembered for ever an ordinary older version.
 func (b *modelBatch) release(id nostr.ID) {
 	if r, ok := b.memory[id]; ok && r.due == math.MaxInt64 {
-		b.remember(r.e, policy.Superseded)
+		b.note(r.e, policy.Superseded)
 	}
 }
 
@@ -171,7 +171,7 @@ func (b *modelBatch) Remove(id nostr.ID, why store.Reason) error {
 	}
 	out := map[store.Reason]policy.Outcome{store.ReasonDeleted: policy.Deleted, store.ReasonReplaced: policy.Superseded,
 		store.ReasonExpired: policy.Expired, store.ReasonVanished: policy.Vanished, store.ReasonWithdrawn: policy.Withdraw, store.ReasonUnused: policy.Unused}[why]
-	b.remember(s.e, out)
+	b.note(s.e, out)
 	return nil
 }
 
@@ -201,6 +201,6 @@ func (b *modelBatch) Remember(e *nostr.Event, why policy.Outcome) error {
 	case (why == policy.Refuse || why.Orphan()) && ok && v.withdrawn && v.id == e.ID:
 		why = policy.Withdraw
 	}
-	b.remember(e, why)
+	b.note(e, why)
 	return nil
 }

@@ -43,7 +43,7 @@ func (b *modelBatch) deleteNamed(del *nostr.Event, t nostr.Tag) (used bool) {
 			b.deletedIDs[m] = b.newer(f, del, used)
 		}
 		if waits {
-			b.remember(w.Event, policy.Deleted)
+			b.note(w.Event, policy.Deleted)
 		}
 		if here {
 			_ = b.Remove(id, store.ReasonDeleted)
@@ -56,7 +56,7 @@ func (b *modelBatch) deleteNamed(del *nostr.Event, t nostr.Tag) (used bool) {
 		}
 		v := b.slots[key]
 		here := v.live && v.time <= del.CreatedAt
-		w, waits := b.waitingAt(key)
+		w, waits := b.waitAt(key)
 		waits = waits && w.Event.CreatedAt <= del.CreatedAt
 		used = here || waits
 		if ok || b.mayMark(del.PubKey, used) {
@@ -65,7 +65,7 @@ func (b *modelBatch) deleteNamed(del *nostr.Event, t nostr.Tag) (used bool) {
 			b.deletedAddresses[key] = f
 		}
 		if waits {
-			b.remember(w.Event, policy.Deleted)
+			b.note(w.Event, policy.Deleted)
 		}
 		if here {
 			_ = b.Remove(v.id, store.ReasonDeleted)

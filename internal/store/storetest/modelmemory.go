@@ -14,7 +14,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-func (b *modelBatch) remember(e *nostr.Event, why policy.Outcome) {
+func (b *modelBatch) note(e *nostr.Event, why policy.Outcome) {
 	if why == policy.Unused && b.agedOf(e.PubKey) >= b.m.maxUnused() {
 		why = policy.Refuse
 	}
@@ -24,7 +24,7 @@ func (b *modelBatch) remember(e *nostr.Event, why policy.Outcome) {
 	if !byRules && !other || valuesOf(named(e)) > 64 && why.Orphan() {
 		return
 	}
-	b.endWait(e.ID, why)
+	b.dropWait(e.ID, why)
 	b.ops++
 	n := int64(binary.BigEndian.Uint32(e.ID[28:]))
 	r := memory{e: kept, why: why, due: b.m.now() + 7*24*3600 + n%(24*3600)}
@@ -172,7 +172,7 @@ func (b *modelBatch) ExpireDue(now time.Time, max int) (next time.Time, n int, e
 }
 
 // Known looks the id up.
-func (b *modelBatch) Known(id nostr.ID) (store.Knowledge, error) { return b.known(id), nil }
+func (b *modelBatch) Known(id nostr.ID) (store.Knowledge, error) { return b.knowledge(id), nil }
 
 // SetRules begins another epoch, or only another name for this one.
 func (b *modelBatch) SetRules(fingerprint string, forget bool) error {
@@ -232,10 +232,14 @@ func (b *modelBatch) HasAddress(address string) (bool, error) {
 }
 
 // Get looks.
-func (b *modelBatch) Get(id nostr.ID) (*nostr.Event, bool, error) { return b.get(id, b.m.now()) }
+func (b *modelBatch) Get(id nostr.ID) (*nostr.Event, bool, error) {
+	return b.servedEvent(id, b.m.now())
+}
 
 // At looks.
-func (b *modelBatch) At(address string) (*nostr.Event, bool, error) { return b.at(address, b.m.now()) }
+func (b *modelBatch) At(address string) (*nostr.Event, bool, error) {
+	return b.servedAt(address, b.m.now())
+}
 
 // Named looks at every tag.
 func (b *modelBatch) Named(id nostr.ID, address string) (bool, error) {

@@ -14,7 +14,7 @@ import (
 func (d *data) group(of store.WaitGroup, author nostr.PubKey, from string) []store.Waiting {
 	if of == store.WaitsOfLargest {
 		sources := map[string][]store.Waiting{}
-		for _, w := range d.waiting(func(store.Waiting) bool { return true }) {
+		for _, w := range d.listWaits(func(store.Waiting) bool { return true }) {
 			sources[w.From] = append(sources[w.From], w)
 		}
 		all := slices.SortedFunc(maps.Values(sources), func(a, b []store.Waiting) int {
@@ -22,7 +22,7 @@ func (d *data) group(of store.WaitGroup, author nostr.PubKey, from string) []sto
 		})
 		return slices.Concat(all[:min(len(all), 1)]...)
 	}
-	return d.waiting(func(w store.Waiting) bool {
+	return d.listWaits(func(w store.Waiting) bool {
 		if of == store.WaitsOfSource {
 			return w.From == from
 		}

@@ -55,8 +55,8 @@ func (b *modelBatch) newer(f force, del *nostr.Event, used bool) force {
 	return n
 }
 
-// named calls do with everything that a deletion has left.
-func (b *modelBatch) named(del *nostr.Event, do func(force) force) {
+// eachMark calls do with everything that a deletion has left.
+func (b *modelBatch) eachMark(del *nostr.Event, do func(force) force) {
 	for _, t := range del.Tags {
 		id, idErr := nostr.ParseID(t.Value())
 		a, aErr := nip34.ParseAddress(t.Value())
@@ -71,7 +71,7 @@ func (b *modelBatch) named(del *nostr.Event, do func(force) force) {
 }
 
 func (b *modelBatch) keepMarks(del *nostr.Event) {
-	b.named(del, func(f force) force { f.until = 0; return f })
+	b.eachMark(del, func(f force) force { f.until = 0; return f })
 }
 
 // usedMarks prolongs what has kept an event away.
@@ -161,7 +161,7 @@ func (b *modelBatch) age(id nostr.ID, now int64) {
 		return
 	}
 	used, until := false, int64(math.MinInt64)
-	b.named(s.e, func(f force) force {
+	b.eachMark(s.e, func(f force) force {
 		if f.time == s.e.CreatedAt {
 			used = used || f.until == 0
 			until = max(until, f.until-gate)

@@ -32,13 +32,13 @@ func (b *modelBatch) Purge(int) (bool, error) {
 	slices.SortFunc(authors, nostr.PubKey.Compare)
 	for _, pk := range authors {
 		b.ops++
-		b.purge(pk, b.purges[pk])
+		b.purgeOne(pk, b.purges[pk])
 		delete(b.purges, pk)
 	}
 	return false, nil
 }
 
-func (b *modelBatch) purge(pk nostr.PubKey, until int64) {
+func (b *modelBatch) purgeOne(pk nostr.PubKey, until int64) {
 	b.removeAll(func(e *nostr.Event) bool {
 		return e.PubKey == pk && e.CreatedAt <= until && e.ID != b.vanished[pk].id
 	})
@@ -53,7 +53,7 @@ func (b *modelBatch) purge(pk nostr.PubKey, until int64) {
 		if b.slots[e.Address()].id == e.ID {
 			delete(b.slots, e.Address())
 		}
-		b.remember(e, policy.Vanished)
+		b.note(e, policy.Vanished)
 	}
 	b.removeAll(func(e *nostr.Event) bool {
 		return e.Kind == nostr.KindGiftWrap && e.CreatedAt <= until &&

@@ -19,7 +19,7 @@ func (b *modelBatch) Wait(e *nostr.Event, w store.Wait) (policy.Outcome, error) 
 	if _, ok := b.waits[e.ID]; ok {
 		return policy.Duplicate, nil
 	}
-	if old, ok := b.waitingAt(e.Address()); ok && order(old.Event.CreatedAt, e.CreatedAt, old.Event.ID, e.ID) < 0 {
+	if old, ok := b.waitAt(e.Address()); ok && order(old.Event.CreatedAt, e.CreatedAt, old.Event.ID, e.ID) < 0 {
 		return policy.Superseded, nil
 	}
 	b.ops++
@@ -39,8 +39,8 @@ func untilOf(e *nostr.Event, until int64) int64 {
 	return max(until, 0)
 }
 
-// waitingAt is what waits under an address.
-func (d *data) waitingAt(address string) (store.Waiting, bool) {
+// waitAt is what waits under an address.
+func (d *data) waitAt(address string) (store.Waiting, bool) {
 	for _, w := range d.waits {
 		if address != "" && w.Event.Address() == address {
 			return w, true
@@ -51,20 +51,20 @@ func (d *data) waitingAt(address string) (store.Waiting, bool) {
 
 // supersedeWait ends the wait of an older version than e.
 func (b *modelBatch) supersedeWait(e *nostr.Event) {
-	if w, ok := b.waitingAt(e.Address()); ok && order(w.Event.CreatedAt, e.CreatedAt, w.Event.ID, e.ID) > 0 {
-		b.remember(w.Event, policy.Superseded)
+	if w, ok := b.waitAt(e.Address()); ok && order(w.Event.CreatedAt, e.CreatedAt, w.Event.ID, e.ID) > 0 {
+		b.note(w.Event, policy.Superseded)
 	}
 }
 
 // vanishWaits ends the waits of an author who vanishes.
 func (b *modelBatch) vanishWaits(pk nostr.PubKey, until int64) {
-	for _, w := range b.waiting(func(w store.Waiting) bool { return w.Event.PubKey == pk && w.Event.CreatedAt <= until }) {
-		b.remember(w.Event, policy.Vanished)
+	for _, w := range b.listWaits(func(w store.Waiting) bool { return w.Event.PubKey == pk && w.Event.CreatedAt <= until }) {
+		b.note(w.Event, policy.Vanished)
 	}
 }
 
-// waiting lists what waits, in the order in which it came.
-func (d *data) waiting(which func(store.Waiting) bool) (list []store.Waiting) {
+// listWaits lists what waits, in the order in which it came.
+func (d *data) listWaits(which func(store.Waiting) bool) (list []store.Waiting) {
 	for _, w := range d.waits {
 		if which(w) {
 			list = append(list, w)
@@ -74,8 +74,8 @@ func (d *data) waiting(which func(store.Waiting) bool) (list []store.Waiting) {
 	return list
 }
 
-// endWait tells the feed.
-func (b *modelBatch) endWait(id nostr.ID, why policy.Outcome) {
+// dropWait tells the feed.
+func (b *modelBatch) dropWait(id nostr.ID, why policy.Outcome) {
 	if _, ok := b.waits[id]; !ok {
 		return
 	}
@@ -90,8 +90,8 @@ func (b *modelBatch) endWait(id nostr.ID, why policy.Outcome) {
 // EndWait ends a wait.
 func (b *modelBatch) EndWait(id nostr.ID, why policy.Outcome) error {
 	if w, ok := b.waits[id]; ok {
-		b.endWait(id, why)
-		b.remember(w.Event, why)
+		b.dropWait(id, why)
+		b.note(w.Event, why)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (b *modelBatch) Postpone(id nostr.ID, until int64) error {
 
 // LapseDue ends what is over.
 func (b *modelBatch) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (next time.Time, n int, err error) {
-	list := b.waiting(func(store.Waiting) bool { return true })
+	list := b.listWaits(func(store.Waiting) bool { return true })
 	slices.SortFunc(list, func(x, y store.Waiting) int {
 		return cmp.Or(cmp.Compare(x.Until, y.Until), x.Event.ID.Compare(y.Event.ID))
 	})
@@ -126,7 +126,7 @@ func (b *modelBatch) LapseDue(now time.Time, max int, keep func(*nostr.Event) bo
 		}
 		_ = b.EndWait(w.Event.ID, why)
 	}
-	for _, w := range b.waiting(func(store.Waiting) bool { return true }) {
+	for _, w := range b.listWaits(func(store.Waiting) bool { return true }) {
 		if at := time.Unix(w.Until, 0); next.IsZero() || at.Before(next) {
 			next = at
 		}
@@ -147,7 +147,7 @@ func (b *modelBatch) WaitingAt(address string) (nostr.Stamp, bool, error) { retu
 func (v *modelView) WaitingAt(address string) (nostr.Stamp, bool, error) { return v.d.stampAt(address) }
 
 func (d *data) stampAt(address string) (nostr.Stamp, bool, error) {
-	w, ok := d.waitingAt(address)
+	w, ok := d.waitAt(address)
 	if !ok {
 		return nostr.Stamp{}, false, nil
 	}
@@ -156,7 +156,7 @@ func (d *data) stampAt(address string) (nostr.Stamp, bool, error) {
 
 // WaitingAnnouncements looks at every one.
 func (b *modelBatch) WaitingAnnouncements(d string) (list []*nostr.Event, err error) {
-	for _, w := range b.waiting(func(w store.Waiting) bool { return w.Event.Kind == nip34.KindRepository && w.Event.Tags.D() == d }) {
+	for _, w := range b.listWaits(func(w store.Waiting) bool { return w.Event.Kind == nip34.KindRepository && w.Event.Tags.D() == d }) {
 		list = append(list, w.Event)
 	}
 	return list[:min(len(list), policy.MaxAnnouncements)], nil
@@ -164,12 +164,12 @@ func (b *modelBatch) WaitingAnnouncements(d string) (list []*nostr.Event, err er
 
 // EachWaitOf looks at every one.
 func (b *modelBatch) EachWaitOf(author nostr.PubKey, do func(store.Waiting) error) error {
-	return doAll(b.waiting(func(w store.Waiting) bool { return w.Event.PubKey == author }), do)
+	return doAll(b.listWaits(func(w store.Waiting) bool { return w.Event.PubKey == author }), do)
 }
 
 // EachWait looks at every one.
 func (v *modelView) EachWait(do func(store.Waiting) error) error {
-	return doAll(v.d.waiting(func(store.Waiting) bool { return true }), do)
+	return doAll(v.d.listWaits(func(store.Waiting) bool { return true }), do)
 }
 
 func doAll(list []store.Waiting, do func(store.Waiting) error) error {
