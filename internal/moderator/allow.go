@@ -64,7 +64,7 @@ func (m *Moderator) Allow(ctx context.Context, pk nostr.PubKey, by, why string) 
 	m.mu.Unlock()
 	switch {
 	case already, open && lifted:
-		return nil
+		return m.enforce(ctx)
 	case open:
 		return ErrNoAllowList
 	case many:
@@ -73,8 +73,8 @@ func (m *Moderator) Allow(ctx context.Context, pk nostr.PubKey, by, why string) 
 	return m.setAllowed(ctx, moderate.Allowed{PubKey: pk, By: by, Why: why, Since: m.cfg.Now().Unix()}, moderate.Admitted)
 }
 
-// Disallow takes an author out whom a decision allows, and reports whether there was one. It fails with ErrAllowed where a list of the
-// settings allows them.
+// Disallow takes an author out whom a decision allows, and reports whether there was one. Whether there was one or not, it fails with ErrAllowed
+// where a list of the settings allows them.
 func (m *Moderator) Disallow(ctx context.Context, pk nostr.PubKey, by, why string) (bool, error) {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
@@ -86,9 +86,13 @@ func (m *Moderator) Disallow(ctx context.Context, pk nostr.PubKey, by, why strin
 	case !there && listed:
 		return false, ErrAllowed
 	case !there:
-		return false, nil
+		return false, m.enforce(ctx)
 	}
-	return true, m.setAllowed(ctx, moderate.Allowed{PubKey: pk, By: by, Why: why}, moderate.Excluded)
+	err := m.setAllowed(ctx, moderate.Allowed{PubKey: pk, By: by, Why: why}, moderate.Excluded)
+	if err == nil && listed {
+		err = ErrAllowed
+	}
+	return true, err
 }
 
 // setAllowed makes a decision durable, and puts it in force. The caller holds deciding.
@@ -116,10 +120,7 @@ func (m *Moderator) setAllowed(ctx context.Context, x moderate.Allowed, did stri
 		m.allowed[x.PubKey] = x
 	}
 	m.mu.Unlock()
-	if err := m.apply(ctx, m.Lists()); err != nil {
-		return fmt.Errorf("it is decided, and in force from the next start on: %w", err)
-	}
-	return nil
+	return m.enforce(ctx)
 }
 
 // Allowed returns the authors on the allow list in force, by their keys; none where everybody is allowed.

@@ -89,3 +89,92 @@ func TestWithoutAnAllowListEverybodyIsAllowed(t *testing.T) {
 		}
 	})
 }
+
+// TestADecisionThatIsNotInForceYet: who asks again after a decision could not be put in force has it put in force.
+func TestADecisionThatIsNotInForceYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.lists.AllowPubKeys = policy.PubKeys{key("alice"): {}}
+		w.start(true)
+		w.fails = errors.New("not now")
+		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); !errors.Is(err, w.fails) {
+			t.Error(err)
+		}
+		w.fails = nil
+		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); err != nil {
+			t.Error(err)
+		}
+		w.must(announcement("bob", "one"))
+		w.fails = errors.New("not now")
+		if _, err := w.mod.Disallow(t.Context(), key("bob"), "a test", ""); !errors.Is(err, w.fails) {
+			t.Error(err)
+		}
+		w.fails = nil
+		if was, err := w.mod.Disallow(t.Context(), key("bob"), "a test", ""); was || err != nil {
+			t.Errorf("%v %v", was, err)
+		}
+		if v := w.publish(announcement("bob", "two")); v.OK() {
+			t.Error("whom nobody allows any more is taken")
+		}
+		for _, barred := range []bool{true, false} {
+			decide := func() (err error) {
+				if barred {
+					_, err = w.mod.Bar(t.Context(), moderate.Order{Subject: moderate.Of(key("alice")), By: "a test"})
+				} else {
+					_, err = w.mod.LiftSubject(t.Context(), moderate.Of(key("alice")), "a test", "")
+				}
+				return err
+			}
+			w.fails = errors.New("not now")
+			if err := decide(); !errors.Is(err, w.fails) {
+				t.Error(err)
+			}
+			w.fails = nil
+			if err := decide(); err != nil {
+				t.Error(err)
+			}
+			if v := w.publish(announcement("alice", "two")); v.OK() == barred {
+				t.Errorf("barred %v, and taken %v", barred, v.OK())
+			}
+		}
+	})
+}
+
+// TestWhoIsAllowedTwice: an author whom the settings come to allow stays allowed when the decision is taken back, and whoever does that hears so.
+func TestWhoIsAllowedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.lists.AllowPubKeys = policy.PubKeys{key("alice"): {}}
+		w.start(true)
+		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); err != nil {
+			t.Fatal(err)
+		}
+		both := policy.Lists{AllowPubKeys: policy.PubKeys{key("alice"): {}, key("bob"): {}}}
+		if err := w.mod.SetLists(t.Context(), both); err != nil {
+			t.Fatal(err)
+		}
+		if was, err := w.mod.Disallow(t.Context(), key("bob"), "a test", ""); !was || !errors.Is(err, moderator.ErrAllowed) {
+			t.Errorf("%v %v", was, err)
+		}
+		w.must(announcement("bob", "one"))
+		if err := w.mod.SetLists(t.Context(), policy.Lists{AllowPubKeys: policy.PubKeys{key("alice"): {}}}); err != nil {
+			t.Fatal(err)
+		}
+		if v := w.publish(announcement("bob", "two")); v.OK() {
+			t.Error("whom nobody allows any more is taken")
+		}
+		// The settings may deny whom a decision allows: denied is denied.
+		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.mod.SetLists(t.Context(), policy.Lists{AllowPubKeys: policy.PubKeys{key("alice"): {}}, DenyPubKeys: policy.PubKeys{key("bob"): {}}}); err != nil {
+			t.Fatal(err)
+		}
+		if v := w.publish(announcement("bob", "three")); v.OK() {
+			t.Error("whom the settings deny is taken")
+		}
+		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); !errors.Is(err, moderator.ErrListed) {
+			t.Error(err)
+		}
+	})
+}

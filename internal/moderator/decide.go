@@ -18,17 +18,25 @@ func (m *Moderator) Bar(ctx context.Context, o moderate.Order) (moderate.Case, e
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
 	if x, ok := m.of(o.Subject); ok && !x.List {
-		return x, nil
+		return x, m.enforce(ctx)
 	}
 	x, err := m.open(ctx, o, false)
 	if err != nil {
 		return x, err
 	}
-	if err := m.apply(ctx, m.Lists()); err != nil {
-		return x, fmt.Errorf("it is decided, and in force from the next start on: %w", err)
+	if err := m.enforce(ctx); err != nil {
+		return x, err
 	}
 	m.nudge()
 	return x, nil
+}
+
+// enforce puts in force what is decided. Where that failed, whoever decides the same again has it in force then. The caller holds deciding.
+func (m *Moderator) enforce(ctx context.Context) error {
+	if err := m.apply(ctx, m.Lists()); err != nil {
+		return fmt.Errorf("it is decided, and in force from the next start on: %w", err)
+	}
+	return nil
 }
 
 // of returns the case that bars a subject.
@@ -140,7 +148,9 @@ func (m *Moderator) LiftSubject(ctx context.Context, s moderate.Subject, by, why
 		if m.denies(s) {
 			return false, ErrListed
 		}
-		return false, nil
+		m.deciding.Lock()
+		defer m.deciding.Unlock()
+		return false, m.enforce(ctx)
 	}
 	_, err := m.Lift(ctx, x.N, by, why)
 	return err == nil, err
@@ -169,8 +179,8 @@ func (m *Moderator) liftCase(ctx context.Context, x moderate.Case, by, why strin
 	if err := m.write(ctx, e, &x, nil); err != nil {
 		return x, err
 	}
-	if err := m.apply(ctx, m.Lists()); err != nil {
-		return x, fmt.Errorf("it is decided, and in force from the next start on: %w", err)
+	if err := m.enforce(ctx); err != nil {
+		return x, err
 	}
 	m.nudge()
 	return x, nil

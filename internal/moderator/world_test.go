@@ -65,6 +65,7 @@ type world struct {
 	mod    *moderator.Moderator
 	client *ingest.Source
 	stop   func()
+	fails  error // of what puts lists in force
 }
 
 func newWorld(t *testing.T) *world {
@@ -97,7 +98,12 @@ func (w *world) start(work bool) {
 		w.Fatal(err)
 	}
 	d := ingest.New(ingest.Config{Store: s, Rules: w.rules(m.Lists()), Verifier: genuine{}, Now: clock, Logger: log})
-	m.Through(d, func(ctx context.Context, l policy.Lists) error { return d.SetRules(ctx, w.rules(l)) })
+	m.Through(d, func(ctx context.Context, l policy.Lists) error {
+		if w.fails != nil {
+			return w.fails
+		}
+		return d.SetRules(ctx, w.rules(l))
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var door, moderation sync.WaitGroup
 	door.Go(func() { _ = d.Run(ctx) })
