@@ -339,6 +339,8 @@ func TestNoInitAndNoContextInStructs(t *testing.T) {
 	}
 }
 
+var layerRow = regexp.MustCompile("(?m)^\\| (\\d+) \\| `([^`]+)` \\|")
+
 // TestLayersMatchTheDocument keeps the table in the document the one in force.
 func TestLayersMatchTheDocument(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "ARCHITECTURE.md"))
@@ -351,10 +353,19 @@ func TestLayersMatchTheDocument(t *testing.T) {
 			t.Errorf("docs/ARCHITECTURE.md has no row beginning %q", row)
 		}
 	}
+	last := -1
+	for _, m := range layerRow.FindAllStringSubmatch(string(b), -1) {
+		l, err := strconv.Atoi(m[1])
+		if err != nil || l < last {
+			t.Errorf("docs/ARCHITECTURE.md has %s, of layer %d, below a package of layer %d", m[2], l, last)
+		}
+		last = l
+	}
 }
 
 var (
-	behaviour = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+) \| ([^|]*) \| .* \|$`)
+	behaviour = regexp.MustCompile(`(?m)^\| ([^|]+) \| ([^|]*) \| .* \|$`)
+	stable    = regexp.MustCompile(`^[a-z0-9-]+$`)
 	row       = regexp.MustCompile(`(?m)^\|.*$`)
 	reference = regexp.MustCompile("`([a-z0-9]+)\\.(Test[A-Za-z0-9_]+)`")
 )
@@ -373,6 +384,9 @@ func TestEveryBehaviourHasItsTest(t *testing.T) {
 		name, text := r[1], r[2]
 		if name == "name" { // the head of a table
 			continue
+		}
+		if !stable.MatchString(name) {
+			t.Errorf("%q is no name of a behaviour: small letters, figures and hyphens are", name)
 		}
 		if seen[name] {
 			t.Errorf("two behaviours are called %s", name)

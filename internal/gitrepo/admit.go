@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Admit moves the pack of a quarantine into the repository. When Admit returns nil, the pack is durable and complete there.
+// Admit links the pack of a quarantine into the repository. When Admit returns nil, the pack is durable and complete there.
 func (d *Disk) Admit(from Quarantine, repo ID) error {
 	q, ok := from.(*quarantine)
 	if !ok || q.d != d || !q.proven || q.closed || repo.IsZero() {
