@@ -63,8 +63,8 @@ func (m *Moderator) Allow(ctx context.Context, pk nostr.PubKey, by, why string) 
 	open, many := len(m.listed.AllowPubKeys) == 0, len(m.allowed) >= moderate.MaxAllowed
 	m.mu.Unlock()
 	switch {
-	case already, open && lifted:
-		return m.enforce(ctx)
+	case already, open && lifted: // LiftSubject has put in force what is decided
+		return nil
 	case open:
 		return ErrNoAllowList
 	case many:
