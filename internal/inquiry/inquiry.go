@@ -33,6 +33,7 @@ type Inquiry struct {
 	tour     survey.Tour
 	mail     mailbox.Round
 	goesOn   bool // the last round was lost with its connection: the next one goes on with its questions for the mailbox
+	lost     int  // connections in a row that were lost while the same question for the mailbox was open
 	round
 }
 
@@ -117,19 +118,31 @@ func (q *Inquiry) Begin(next time.Duration, w *want.Want, place float64) {
 	q.tour.Begin(want.Item(place * float64(w.Numbers())))
 	if !q.goesOn || w.Mailbox == nil {
 		q.mail.Begin(w.Mailbox, place)
+		q.lost = 0
 	}
 	q.goesOn = false
 }
 
 // Disconnected ends the round with its connection. goOn says that the round goes on with the next connection, and not when layer 4 is due again. It
-// goes on with the open question for the mailbox, or a relay that hangs up soon would hear the first questions alone.
+// goes on with the open question for the mailbox, or a relay that hangs up soon would hear the first questions alone. A question at which relays
+// hang up again and again is given up, or they would hear no other one.
 func (q *Inquiry) Disconnected(now time.Duration, goOn bool) {
 	if q.active && goOn {
 		q.Soon(now)
 		q.goesOn = true
+		if q.asked.about == letters {
+			q.unheard()
+		}
 	}
 	q.tour.End()
 	q.round, q.caughtBy = round{}, 0
+}
+
+// unheard counts a connection that was lost while a question for the mailbox was open.
+func (q *Inquiry) unheard() {
+	if q.lost++; q.lost >= mostRefusals {
+		q.GiveUp(nil)
+	}
 }
 
 // Forget forgets how far it has come, as nothing is wanted any more. When it is due stays.
@@ -204,6 +217,7 @@ func (q *Inquiry) GiveUp(came func(nostr.ID) bool) {
 		q.tour.AskedAuthors(x.values)
 	case letters:
 		q.mail.Done(x.filter, !q.Spent())
+		q.lost = 0
 	}
 	q.Drop()
 }

@@ -403,6 +403,39 @@ func TestShortVisits(t *testing.T) {
 	}
 }
 
+// A question at which a relay always hangs up keeps nobody from the other questions.
+func TestAQuestionThatEndsEachVisit(t *testing.T) {
+	r := newRounds(t, 0, people(30)) // in two batches
+	r.terms.Outsider = true
+	r.Plan(0)
+	answered, lost := 0, 0
+	visit := func() (ended bool) {
+		r.Connected(r.now)
+		r.Begin(r.now+24*time.Hour, r.terms.Want, 0)
+		for {
+			switch s := r.step(); {
+			case s.Ended != nil:
+				return true
+			case told(s) == "#e of 2":
+				lost++
+				r.Disconnected(r.now, true)
+				return false
+			}
+			answered++
+			r.Sent()
+			r.Answered(r.came)
+		}
+	}
+	for !visit() {
+		if !r.Due(r.now) || lost > 20 {
+			t.Fatalf("took the steps %v", r.steps)
+		}
+	}
+	if lost != 2*mostRefusals || answered != 6 {
+		t.Errorf("%d visits were lost, took the steps %v", lost, r.steps)
+	}
+}
+
 // A relay that is no mailbox any more is not asked as one, whatever was cut short.
 func TestALostVisitOfNoMailbox(t *testing.T) {
 	r := newRounds(t, 0, people(2))
