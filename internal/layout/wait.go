@@ -25,6 +25,25 @@ type Waiting struct {
 // WaitingKey returns the key of an event that waits, by the number of its entry.
 func WaitingKey(s Seq) []byte { return numberKey(TableWaiting, uint64(s)) }
 
+// peeked is how much of an event shows its kind in most cases: what comes before the tags, as most programs write events.
+const peeked = 256
+
+// WaitingKind returns the kind of an event that waits, of the value under its WaitingKey, without parsing the rest.
+func WaitingKind(value []byte) (nostr.Kind, error) {
+	_, json, err := ParseLog(value)
+	if err != nil {
+		return 0, err
+	}
+	kind, shown := nostr.KindOf(json[:min(len(json), peeked)])
+	if !shown {
+		kind, shown = nostr.KindOf(json)
+	}
+	if !shown {
+		return 0, fmt.Errorf("kind of what waits: %w", ErrCorrupt)
+	}
+	return kind, nil
+}
+
 // WaitAuthorKey returns the key by which the waiting events of an author are found.
 func WaitAuthorKey(author nostr.PubKey, s Seq) []byte {
 	return binary.BigEndian.AppendUint64(IDKey(TableWaitAuthor, nostr.ID(author)), uint64(s))

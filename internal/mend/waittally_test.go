@@ -17,7 +17,7 @@ import (
 
 // TestWaitsThatCannotBeTallied: a store whose rows of what waits contradict each other is refused as damaged, and a repair mends it.
 func TestWaitsThatCannotBeTallied(t *testing.T) {
-	announced := made(1, 100, nip34.KindRepository, nostr.Tag{"d", "x"})
+	announced, update := made(1, 100, nip34.KindRepository, nostr.Tag{"d", "x"}), made(2, 100, nip34.KindPullRequestUpdate)
 	none := layout.WaitRow{Seq: 77}.Append(nil)
 	for name, spoil := range map[string]func(b *pebble.Batch) error{
 		"nothing":   func(*pebble.Batch) error { return nil },
@@ -26,9 +26,17 @@ func TestWaitsThatCannotBeTallied(t *testing.T) {
 		"a row too short": func(b *pebble.Batch) error {
 			return b.Set(layout.IDKey(layout.TableWait, nostr.ID{1}), none[:len(none)-1], nil)
 		},
-		"a row of nothing":        func(b *pebble.Batch) error { return b.Set(layout.IDKey(layout.TableWait, nostr.ID{1}), none, nil) },
-		"an author's key":         func(b *pebble.Batch) error { return b.Set([]byte{layout.TableWaitAuthor, 1}, nil, nil) },
-		"an announcement's key":   func(b *pebble.Batch) error { return b.Set([]byte{layout.TableWaitRepository, 1}, nil, nil) },
+		"a row of nothing":      func(b *pebble.Batch) error { return b.Set(layout.IDKey(layout.TableWait, nostr.ID{1}), none, nil) },
+		"an author's key":       func(b *pebble.Batch) error { return b.Set([]byte{layout.TableWaitAuthor, 1}, nil, nil) },
+		"an announcement's key": func(b *pebble.Batch) error { return b.Set([]byte{layout.TableWaitRepository, 1}, nil, nil) },
+		"announced nowhere":     func(b *pebble.Batch) error { return b.Delete(layout.WaitRepositoryKey(layout.HashOf("x"), 1), nil) },
+		"no event":              func(b *pebble.Batch) error { return b.Delete(layout.WaitingKey(2), nil) },
+		"an event's key":        func(b *pebble.Batch) error { return b.Set([]byte{layout.TableWaiting, 1}, []byte("\x00\x00{}"), nil) },
+		"an event unknown": func(b *pebble.Batch) error {
+			return b.Set(layout.WaitingKey(77), layout.AppendLog(nil, 0, update), nil)
+		},
+		"an event without a kind": func(b *pebble.Batch) error { return b.Set(layout.WaitingKey(2), []byte("\x00\x00{\"id\":\"\"}"), nil) },
+		"an event too short":      func(b *pebble.Batch) error { return b.Set(layout.WaitingKey(2), []byte{0}, nil) },
 		"an announcement unknown": func(b *pebble.Batch) error { return b.Set(layout.WaitRepositoryKey(layout.Hash{}, 77), nil, nil) },
 	} {
 		o := store.Options{Dir: "data", FS: vfs.NewMem()}
@@ -40,8 +48,10 @@ func TestWaitsThatCannotBeTallied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, err := b.Wait(announced, layout.Wait{From: "a"}); out != policy.Wait || err != nil {
-			t.Fatal(out, err)
+		for _, e := range []*nostr.Event{announced, update} {
+			if out, err := b.Wait(e, layout.Wait{From: "a"}); out != policy.Wait || err != nil {
+				t.Fatal(out, err)
+			}
 		}
 		if _, err := b.Commit(); err != nil {
 			t.Fatal(err)

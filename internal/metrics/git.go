@@ -70,6 +70,13 @@ func ofGit(c *collector, from Config) {
 			}
 		}),
 		gauge(c, "graspd_git_waiting_events", "Events that wait for their git data: durable, and not served.", func(r repositories) int64 { return r.stored.Waiting }),
+		gauges(c, "graspd_git_waiting_events_by_kind", "Events that wait for their git data, by kind: announcement (30617), state (30618), pull_request (1618) or update (of a pull request, 1619).", []string{"kind"}, func(r repositories, to series) {
+			w := r.stored.WaitingByKind
+			to.tell(float64(w.Announcements), "announcement")
+			to.tell(float64(w.States), "state")
+			to.tell(float64(w.PullRequests), "pull_request")
+			to.tell(float64(w.Updates), "update")
+		}),
 		gauge(c, "graspd_git_waiting_bytes", "Bytes of events that wait for their git data.", func(r repositories) int64 { return r.stored.WaitingBytes }),
 		counter(c, "graspd_git_released_events_total", "Events whose wait ended as their git data came.", func(r repositories) (n uint64) {
 			for _, some := range r.door.Released {

@@ -37,6 +37,7 @@ func hosted() Config {
 	d.Released[store.Catchup], d.Lapsed = 21, 22
 	s := c.Store.(fakeStore)
 	s.Waiting, s.WaitingBytes = 23, 24
+	s.WaitingByKind = store.WaitsByKind{Announcements: 5, States: 6, PullRequests: 7, Updates: 8}
 	h := hosting.Stats{Pushing: 1, Followed: 2, Combined: 35, Uploads: 3, UploadBytes: 4}
 	h.Failures[hosting.CostlyPack], h.Failures[hosting.Left] = 41, 42
 	h.Refused[refs.None], h.Refused[refs.NoState], h.Refused[refs.PendingAll] = 99, 5, 6
@@ -78,7 +79,10 @@ func TestTheFiguresOfHosting(t *testing.T) {
 	got := scrape(t, c)
 	for _, line := range []string{
 		`graspd_git_repositories 3`, `graspd_git_repository_bytes 4096`,
-		`ngit_sync_events_total{source="catchup"} 21`, `graspd_git_waiting_events 23`, `graspd_git_waiting_bytes 24`, `graspd_git_released_events_total 21`, `graspd_git_lapsed_events_total 22`,
+		`ngit_sync_events_total{source="catchup"} 21`, `graspd_git_waiting_events 23`, `graspd_git_waiting_bytes 24`,
+		`graspd_git_waiting_events_by_kind{kind="announcement"} 5`, `graspd_git_waiting_events_by_kind{kind="state"} 6`,
+		`graspd_git_waiting_events_by_kind{kind="pull_request"} 7`, `graspd_git_waiting_events_by_kind{kind="update"} 8`,
+		`graspd_git_released_events_total 21`, `graspd_git_lapsed_events_total 22`,
 		`graspd_git_pushes_total{outcome="ok"} 25`, `graspd_git_pushes_total{outcome="left"} 26`, `graspd_git_pushes_total{outcome="busy"} 0`,
 		`graspd_git_refused_refs_total{cause="no_state"} 5`, `graspd_git_refused_refs_total{cause="pending_all"} 6`, `graspd_git_refused_refs_total{cause="moved"} 0`,
 		`graspd_git_pushes_running 1`, `graspd_git_pushes_queued 11`, `graspd_git_followed_total 2`, `graspd_git_combined_total 35`, `graspd_git_uploads 3`, `graspd_git_upload_bytes 4`,

@@ -18,6 +18,17 @@ func EventKind(beginning []byte) (kind Kind, shown bool) {
 			return 0, false
 		}
 	}
+	return c.peekKind()
+}
+
+// KindOf returns the kind of an event as it is stored, of which beginning is the first part, and whether that part shows the kind.
+func KindOf(beginning []byte) (kind Kind, shown bool) {
+	c := scanner{s: string(beginning)}
+	return c.peekKind()
+}
+
+// peekKind reads an object of which the end may be missing.
+func (c *scanner) peekKind() (kind Kind, shown bool) {
 	_ = c.object(func(k string) error {
 		if k != "kind" || shown {
 			return c.skip(maxDepth)

@@ -27,6 +27,22 @@ func TestEventKind(t *testing.T) {
 	}
 }
 
+// TestKindOf: the kind of an event as it is stored is read without the rest, wherever it stands.
+func TestKindOf(t *testing.T) {
+	for text, want := range map[string]nostr.Kind{
+		`{"kind":30618,"tags":[["x"`: 30618, ` { "id" : "x" , "kind" : 1619 , `: 1619, `{"content":"\"kind\":7","kind":1618}`: 1618, `{"tags":[["kind","7"]],"kind":0,`: 0,
+	} {
+		if got, shown := nostr.KindOf([]byte(text)); got != want || !shown {
+			t.Errorf("%s: %d, %v", text, got, shown)
+		}
+	}
+	for _, text := range []string{``, `{`, `{}`, `{"kind":3061`, `{"kind":70000,`, `{"tags":[["kind",`, `["EVENT",{"kind":30618,`, `{"id":"x"}`} {
+		if got, shown := nostr.KindOf([]byte(text)); shown {
+			t.Errorf("%s: %d", text, got)
+		}
+	}
+}
+
 // TestStringsOfMessages: what tags may have is bounded in messages, and not in what is stored.
 func TestStringsOfMessages(t *testing.T) {
 	event := func(tags string) string {

@@ -8,6 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/graspd/graspd/internal/mend"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/store/storetest"
 )
@@ -53,6 +55,7 @@ func (c checkedStore) Close() error {
 	return c.s.Close()
 }
 
+// check wants a store that is open for writing to be sound, and to count by kind what waits.
 func check(t testing.TB, s *store.Store) {
 	t.Helper()
 	v := s.View()
@@ -63,6 +66,20 @@ func check(t testing.TB, s *store.Store) {
 	}
 	for _, p := range report.Problems {
 		t.Errorf("check: %s", p)
+	}
+	var kinds store.WaitsByKind
+	of := map[nostr.Kind]*int64{
+		nip34.KindRepository: &kinds.Announcements, nip34.KindState: &kinds.States,
+		nip34.KindPullRequest: &kinds.PullRequests, nip34.KindPullRequestUpdate: &kinds.Updates,
+	}
+	err = v.EachWait(func(w store.Waiting) error {
+		if n := of[w.Event.Kind]; n != nil {
+			*n++
+		}
+		return nil
+	})
+	if got := s.Stats().WaitingByKind; err != nil || got != kinds {
+		t.Errorf("waiting by kind: %+v, counted %+v, %v", got, kinds, err)
 	}
 }
 

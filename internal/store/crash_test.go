@@ -161,11 +161,11 @@ func commitSome(t testing.TB, s *store.Store, w *storetest.World, now int64) {
 	}
 }
 
-// contents is everything that a store shows, and its head.
+// contents is everything that a store shows, and its head, without what a store tells that is open for writing alone.
 func contents(t testing.TB, s *store.Store) string {
 	t.Helper()
 	st := s.Stats()
-	st.DiskBytes = 0
+	st.DiskBytes, st.WaitingByKind = 0, store.WaitsByKind{}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%+v\n", st)
 	v := s.View()

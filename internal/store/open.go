@@ -75,6 +75,9 @@ func (s *Store) openLocked(lock *pebble.Lock) error {
 		}
 	}
 	s.cur = &state{snap: db.NewSnapshot(), refs: 1, epoch: epoch, counters: c}
+	if s.tally != nil {
+		s.cur.waits = s.tally.kinds
+	}
 	s.ring.start(c.Head)
 	return nil
 }

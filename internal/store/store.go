@@ -65,6 +65,7 @@ type state struct {
 	refs     int    // guarded by Store.mu; the store itself holds one while it is current
 	epoch    uint32 // of the rules
 	counters layout.Counters
+	waits    WaitsByKind // none where the store is open for reading only
 }
 
 // Stats are figures of the last durable state.
@@ -76,6 +77,7 @@ type Stats struct {
 	RememberedRows int64
 	Waiting        int64 // events that wait for git data
 	WaitingBytes   int64
+	WaitingByKind  WaitsByKind // none where the store is open for reading only
 	DiskBytes      uint64
 }
 
@@ -89,9 +91,12 @@ func (s *Store) Head() layout.Seq {
 // Stats returns the figures of the last durable state.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
-	c, closed := s.cur.counters, s.closed
+	c, waits, closed := s.cur.counters, s.cur.waits, s.closed
 	s.mu.Unlock()
-	st := Stats{Head: c.Head, Events: c.Events, Repositories: c.Repositories, Remembered: c.Flagged, RememberedRows: c.FlaggedRows, Waiting: c.Waiting, WaitingBytes: c.WaitingBytes}
+	st := Stats{
+		Head: c.Head, Events: c.Events, Repositories: c.Repositories, Remembered: c.Flagged, RememberedRows: c.FlaggedRows,
+		Waiting: c.Waiting, WaitingBytes: c.WaitingBytes, WaitingByKind: waits,
+	}
 	if !closed {
 		st.DiskBytes = s.db.Metrics().DiskSpaceUsage()
 	}
@@ -131,7 +136,7 @@ func (s *Store) fail(err error) error {
 
 // publish makes the state after a commit the one that readers see, and wakes them.
 func (s *Store) publish(c layout.Counters, epoch uint32, entries []layout.Entry) {
-	next := &state{snap: s.db.NewSnapshot(), refs: 1, epoch: epoch, counters: c}
+	next := &state{snap: s.db.NewSnapshot(), refs: 1, epoch: epoch, counters: c, waits: s.tally.kinds}
 	s.mu.Lock()
 	old := s.cur
 	s.cur = next

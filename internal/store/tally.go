@@ -9,8 +9,10 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// tally knows, without a read, how many events of each author and from each source wait, and which came first. The writer owns it.
+// tally knows, without a read, how many events of each author, from each source and of each kind wait, and which came first. The writer
+// owns it.
 type tally struct {
+	kinds   WaitsByKind
 	authors map[nostr.PubKey]*authorWaits
 	sources map[string]*sourceWaits
 	order   largest
@@ -18,10 +20,10 @@ type tally struct {
 
 // tallied is an event that waits.
 type tallied struct {
-	seq          layout.Seq
-	author       nostr.PubKey
-	from         string
-	announcement bool
+	seq    layout.Seq
+	author nostr.PubKey
+	from   string
+	kind   nostr.Kind
 }
 
 // authorWaits are the numbers of the events of one author that wait, in order.
@@ -39,17 +41,18 @@ func newTally() *tally {
 }
 
 func talliedOf(w layout.Waiting) tallied {
-	return tallied{w.Seq, w.Event.PubKey, layout.SourceOf(w.From), w.Event.Kind == nip34.KindRepository}
+	return tallied{w.Seq, w.Event.PubKey, layout.SourceOf(w.From), w.Event.Kind}
 }
 
 func (t *tally) add(x tallied) {
+	t.kinds.count(x.kind, 1)
 	a := t.authors[x.author]
 	if a == nil {
 		a = new(authorWaits)
 		t.authors[x.author] = a
 	}
 	a.all = withSeq(a.all, x.seq)
-	if x.announcement {
+	if x.kind == nip34.KindRepository {
 		a.announcements = withSeq(a.announcements, x.seq)
 	}
 	if s := t.sources[x.from]; s != nil {
@@ -64,6 +67,7 @@ func (t *tally) add(x tallied) {
 
 // remove takes out what add put in.
 func (t *tally) remove(x tallied) {
+	t.kinds.count(x.kind, -1)
 	if a := t.authors[x.author]; a != nil {
 		a.all, a.announcements = withoutSeq(a.all, x.seq), withoutSeq(a.announcements, x.seq)
 		if len(a.all) == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
+	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -21,6 +22,23 @@ type WaitTally struct {
 	OfSource      int
 	All           int
 	Bytes         int64 // of all, as they are encoded
+}
+
+// WaitsByKind says how many events wait of each kind that ever waits for git data.
+type WaitsByKind struct{ Announcements, States, PullRequests, Updates int64 }
+
+// count adds n events of a kind.
+func (w *WaitsByKind) count(kind nostr.Kind, n int64) {
+	switch kind {
+	case nip34.KindRepository:
+		w.Announcements += n
+	case nip34.KindState:
+		w.States += n
+	case nip34.KindPullRequest:
+		w.PullRequests += n
+	case nip34.KindPullRequestUpdate:
+		w.Updates += n
+	}
 }
 
 // WaitGroup is a part of what waits.
@@ -96,7 +114,7 @@ func (ws *waits) dropTally() {
 	}
 }
 
-// loadTally counts what waits when a store is opened, without the events themselves.
+// loadTally counts what waits when a store is opened. Of the events themselves loadTally reads the kinds alone.
 func loadTally(r pebble.Reader) (*tally, error) {
 	waits := make(map[layout.Seq]*tallied)
 	err := index.EachKey(r, layout.TableWaitAuthor, func(key, _ []byte) error {
@@ -138,10 +156,13 @@ func loadTally(r pebble.Reader) (*tally, error) {
 		if x == nil {
 			return fmt.Errorf("announcements that wait: %w", layout.ErrCorrupt)
 		}
-		x.announcement = true
+		x.kind = nip34.KindRepository
 		return nil
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := loadKinds(r, waits); err != nil {
 		return nil, err
 	}
 	t := newTally()
@@ -149,4 +170,31 @@ func loadTally(r pebble.Reader) (*tally, error) {
 		t.add(*x)
 	}
 	return t, nil
+}
+
+// loadKinds finds the kind of each event that waits and is not known as an announcement yet.
+func loadKinds(r pebble.Reader, waits map[layout.Seq]*tallied) error {
+	left := len(waits)
+	err := index.EachKey(r, layout.TableWaiting, func(key, value []byte) (err error) {
+		if len(key) != 1+8 {
+			return fmt.Errorf("events that wait: %w", layout.ErrCorrupt)
+		}
+		seq := layout.Seq(binary.BigEndian.Uint64(key[1:]))
+		x := waits[seq]
+		if x == nil {
+			return fmt.Errorf("event that waits %d: %w", seq, layout.ErrCorrupt)
+		}
+		left--
+		if x.kind == nip34.KindRepository {
+			return nil
+		}
+		if x.kind, err = layout.WaitingKind(value); err == nil && x.kind == nip34.KindRepository {
+			err = fmt.Errorf("announcement that waits %d: %w", seq, layout.ErrCorrupt)
+		}
+		return err
+	})
+	if err == nil && left != 0 {
+		err = fmt.Errorf("events that wait: %w", layout.ErrCorrupt)
+	}
+	return err
 }

@@ -138,6 +138,16 @@ func (m *model) Stats() store.Stats {
 	for _, w := range d.waits {
 		s.Waiting++
 		s.WaitingBytes += int64(len(w.Event.AppendJSON(nil)))
+		switch w.Event.Kind {
+		case nip34.KindRepository:
+			s.WaitingByKind.Announcements++
+		case nip34.KindState:
+			s.WaitingByKind.States++
+		case nip34.KindPullRequest:
+			s.WaitingByKind.PullRequests++
+		case nip34.KindPullRequestUpdate:
+			s.WaitingByKind.Updates++
+		}
 	}
 	return s
 }

@@ -349,6 +349,42 @@ var waitCases = []testCase{
 			want(b, 1, "c", [4]int{0, 1, 0, 4}, nil, p1, nil, p2)
 		})
 	}},
+	{"counted by kind", func(t *testing.T, d Disk) {
+		r := newRig(t, d, store.Options{})
+		want := func(when string, announcements, states, pullRequests, updates int64) {
+			t.Helper()
+			if got := r.Stats().WaitingByKind; got != (store.WaitsByKind{Announcements: announcements, States: states, PullRequests: pullRequests, Updates: updates}) {
+				t.Errorf("%s: %+v", when, got)
+			}
+		}
+		want("at first", 0, 0, 0, 0)
+		a, s, u := Announcement(1, Start, "x", ""), Event(1, Start, 30618, "", nostr.Tag{"d", "x"}), Event(2, Start, 1619, "u")
+		r.wait(t, policy.Wait, a, Announcement(2, Start, "x", ""), s, Event(1, Start, 30618, "", nostr.Tag{"d", "y"}), Event(2, Start, 30618, "", nostr.Tag{"d", "x"}))
+		r.wait(t, policy.Wait, Event(1, Start, 1618, "p"), u, Event(3, Start, 1619, strings.Repeat("u", 9000)), Event(3, Start, 1619, ""), Event(3, Start, 1619, "v"))
+		r.wait(t, policy.Wait, Event(3, Start, 1617, "counts as none of these"))
+		want("after commits", 2, 3, 1, 4)
+		r.reopen(t)
+		want("opened again", 2, 3, 1, 4)
+		b, err := r.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := b.Wait(Event(4, Start, 1618, "p"), store.Wait{}); out != policy.Wait || err != nil {
+			t.Errorf("%v, %v", out, err)
+		}
+		add(t, b, policy.Accept, s, "released")
+		if err := b.EndWait(u.ID, policy.Lapsed); err != nil {
+			t.Error(err)
+		}
+		want("in the middle of a batch", 2, 3, 1, 4)
+		b.Discard()
+		want("after a batch that is dropped", 2, 3, 1, 4)
+		r.add(t, policy.Accept, a, u)
+		r.wait(t, policy.Wait, Event(2, Start+1, 30618, "", nostr.Tag{"d", "x"}))
+		want("after two that are served and a newer state", 1, 3, 1, 3)
+		r.reopen(t)
+		want("and opened again", 1, 3, 1, 3)
+	}},
 	{"no batch that is dropped changes what waits", func(t *testing.T, d Disk) {
 		r := newRig(t, d, store.Options{})
 		e := Announcement(1, Start, "x", "")
