@@ -140,12 +140,12 @@ type Relay struct {
 
 // Look is what the caller does to look below a window. At most one of its fields is set; with none, Next has the next action.
 type Look struct {
-	Probe *Question    // send this probe, and call Received and Probed
+	Probe *ProbeFilter // send this probe, and call Received and Probed
 	Page  *paging.Span // page this span, and call PageReceived
 }
 
-// Question is a probe.
-type Question struct {
+// ProbeFilter is what a probe asks for.
+type ProbeFilter struct {
 	Span  paging.Span
 	Limit int
 }
@@ -180,7 +180,7 @@ func (n *Comparison) Below(r Relay) Look {
 	if until < w.Since {
 		return n.noneBelow()
 	}
-	return Look{Probe: &Question{Span: paging.Span{Since: w.Since, Until: until}, Limit: max(limit, leastProbed)}}
+	return Look{Probe: &ProbeFilter{Span: paging.Span{Since: w.Since, Until: until}, Limit: max(limit, leastProbed)}}
 }
 
 // Answer is what a probe brought.
@@ -192,7 +192,7 @@ type Answer struct {
 }
 
 // NewAnswer returns the answer to a probe, of which nothing has come yet.
-func NewAnswer(q Question) *Answer { return &Answer{within: q.Span} }
+func NewAnswer(q ProbeFilter) *Answer { return &Answer{within: q.Span} }
 
 // Hidden reports whether an event came that the relay had not shown.
 func (a *Answer) Hidden() bool { return a.hidden != nil }

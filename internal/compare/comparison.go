@@ -220,16 +220,16 @@ func (n *Comparison) again(hidden *Dated) {
 	n.edge, n.probe = edge{hidden: hidden}, false
 }
 
-// Held counts what a comparison holds in memory.
-type Held struct {
+// Size counts what a comparison holds in memory.
+type Size struct {
 	Awaited        int // ids
 	Windows, Opens int
 	Lacks, Set     int // events of the local set that the relay lacks, and all of them; zero while no set is loaded
 }
 
-// Held returns how much the comparison holds. All of it is bounded.
-func (n *Comparison) Held() Held {
-	h := Held{Awaited: len(n.need) + len(n.late) + len(n.missing), Windows: len(n.windows), Opens: n.opens}
+// Size returns how much the comparison holds. All of it is bounded.
+func (n *Comparison) Size() Size {
+	h := Size{Awaited: len(n.need) + len(n.late) + len(n.missing), Windows: len(n.windows), Opens: n.opens}
 	if n.set != nil {
 		h.Lacks, h.Set = len(n.have), n.set.Len()
 	}

@@ -245,8 +245,8 @@ func TestAComparison(t *testing.T) {
 	r.ours[id(7000)] = at(90) // the relay lacks it
 	r.run()
 	r.expect("compare", "look 250 up", "fetch 100", "fetch 100", "fetch 50", "probe 3", "probe 2")
-	if !r.n.Complete() || r.n.Paged() || len(r.n.Missing()) > 0 || r.n.Held() != (Held{Opens: 1}) {
-		t.Errorf("%+v", r.n.Held())
+	if !r.n.Complete() || r.n.Paged() || len(r.n.Missing()) > 0 || r.n.Size() != (Size{Opens: 1}) {
+		t.Errorf("%+v", r.n.Size())
 	}
 	for x, times := range r.got {
 		if times > 1 && r.theirs[x] > at(2) {
@@ -258,7 +258,7 @@ func TestAComparison(t *testing.T) {
 	r.proven = true
 	r.run()
 	r.expect("compare", "probe 2")
-	if r.n.Held().Set > 0 {
+	if r.n.Size().Set > 0 {
 		t.Error("the set is kept")
 	}
 }
@@ -274,8 +274,8 @@ func TestWhatAWindowTold(t *testing.T) {
 	}
 	n.Load()
 	n.Open(setOf(in(r.ours, n.Window())), make([]int16, 9), 60_000)
-	if !n.Opened() || !n.Unheard() || n.Held().Set != 9 {
-		t.Errorf("%+v", n.Held())
+	if !n.Opened() || !n.Unheard() || n.Size().Set != 9 {
+		t.Errorf("%+v", n.Size())
 	}
 	answer, _ := negentropy.Respond(setOf(in(r.theirs, n.Window())), 60_000, n.Start())
 	if reply, err := n.Take(answer); reply != nil || err != nil || n.Unheard() {
@@ -453,7 +453,7 @@ func TestSplitting(t *testing.T) {
 	n = New(paging.From(at(0)))
 	n.Open(setOf(nil), nil, 60_000)
 	n.Split(time.Unix(at(100), 0))
-	if w := n.Window(); w.Since != at(51) || w.Until != paging.Forever || n.Held().Windows != 2 {
+	if w := n.Window(); w.Since != at(51) || w.Until != paging.Forever || n.Size().Windows != 2 {
 		t.Errorf("goes on with %v", w)
 	}
 	if s := n.GiveUp(); s != paging.From(at(0)) || n.Complete() || n.Next(Terms{}) != Done {

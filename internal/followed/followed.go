@@ -68,5 +68,5 @@ func (f *Times) Of(it want.Item) int64 {
 	return f.all
 }
 
-// Held counts what is remembered: times at which items came late, and these items.
-func (f *Times) Held() (times, items int) { return len(f.late), f.items }
+// Size counts what is remembered: times at which items came late, and these items.
+func (f *Times) Size() (times, items int) { return len(f.late), f.items }

@@ -67,11 +67,11 @@ func TestAREQWithoutItemsIsNotRemembered(t *testing.T) {
 	var f Times
 	late := health.Now{Mono: time.Hour, Wall: time.Unix(1_700_000_000, 0)}
 	f.Follow(nil, health.Now{}, late)
-	if times, items := f.Held(); times != 0 || items != 0 || f.all != 0 {
+	if times, items := f.Size(); times != 0 || items != 0 || f.all != 0 {
 		t.Errorf("%d times of %d items, all since %d", times, items, f.all)
 	}
 	f.Follow([]itemset.Lot{{Items: []want.Item{1}}}, health.Now{}, late)
-	if times, items := f.Held(); times != 1 || items != 1 || f.Of(1) != late.Wall.Unix() || f.Of(2) != 0 {
+	if times, items := f.Size(); times != 1 || items != 1 || f.Of(1) != late.Wall.Unix() || f.Of(2) != 0 {
 		t.Errorf("%d times of %d items", times, items)
 	}
 	if f.Restart(7); f.Of(1) != 7 || f.all != 7 {

@@ -93,8 +93,8 @@ func (q *Inquiry) Steps() int { return q.steps }
 // Begun reports whether there ever was a round.
 func (q *Inquiry) Begun() bool { return q.tour.Begun() }
 
-// Held tells how much the tour holds.
-func (q *Inquiry) Held() survey.Size { return q.tour.Size() }
+// Size tells how much the tour holds.
+func (q *Inquiry) Size() survey.Size { return q.tour.Size() }
 
 // AwaitCatchUp lets rounds wait for a catch-up that begins now.
 func (q *Inquiry) AwaitCatchUp(now time.Duration) { q.caughtBy = now + catchUpGrace }

@@ -456,12 +456,12 @@ func TestForget(t *testing.T) {
 	r.begin()
 	r.step()
 	r.Surveyed(survey.Answer{IDs: ids(1, 3)})
-	if !r.Begun() || r.Held().IDs != 2 {
+	if !r.Begun() || r.Size().IDs != 2 {
 		t.Fatal("nothing has begun")
 	}
 	at := r.At()
-	if r.Forget(); r.Begun() || r.Active() || r.Held() != (survey.Size{}) || r.At() != at {
-		t.Errorf("active %v, due at %v, holds %+v", r.Active(), r.At(), r.Held())
+	if r.Forget(); r.Begun() || r.Active() || r.Size() != (survey.Size{}) || r.At() != at {
+		t.Errorf("active %v, due at %v, holds %+v", r.Active(), r.At(), r.Size())
 	}
 }
 

@@ -111,7 +111,7 @@ func (s *Side) Merge(t Terms) (m Move) {
 	for _, l := range s.reqs {
 		count += l.filters
 	}
-	if count <= t.MaxFilters || s.merging() != nil || t.Limits.Spare() == 0 || !s.bears(t, s.Held()) || t.Now < s.mergeAfter {
+	if count <= t.MaxFilters || s.merging() != nil || t.Limits.Spare() == 0 || !s.bears(t, s.Bytes()) || t.Now < s.mergeAfter {
 		return Move{}
 	}
 	parts := s.unitable(t, &REQ{}, t.Values)

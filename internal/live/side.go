@@ -77,8 +77,8 @@ func (s *Side) Moving() bool {
 	return slices.ContainsFunc(s.reqs, func(l *REQ) bool { return !l.Open || len(l.parts) > 0 })
 }
 
-// Held returns how much all live REQs ask for together, in bytes of their messages.
-func (s *Side) Held() (sum int) {
+// Bytes returns how much all live REQs ask for together, in bytes of their messages.
+func (s *Side) Bytes() (sum int) {
 	for _, l := range s.reqs {
 		sum += l.bytes()
 	}
@@ -86,7 +86,7 @@ func (s *Side) Held() (sum int) {
 }
 
 // bears reports whether the relay bears more bytes of live REQs.
-func (s *Side) bears(t Terms, more int) bool { return t.Limits.Bears(s.Held(), more) }
+func (s *Side) bears(t Terms, more int) bool { return t.Limits.Bears(s.Bytes(), more) }
 
 // Wake returns the time at which a REQ, or an item without one, needs attention.
 func (s *Side) Wake(now time.Duration) time.Duration {

@@ -49,8 +49,8 @@ func (c *Closes) Again() []string {
 	return again
 }
 
-// Held counts what is remembered: CLOSEs, and those that are to be sent again.
-func (c *Closes) Held() (sent, again int) { return len(c.sent), len(c.again) }
+// Size counts what is remembered: CLOSEs, and those that are to be sent again.
+func (c *Closes) Size() (sent, again int) { return len(c.sent), len(c.again) }
 
 // Echo is the NOTICE by which a relay turned NIP-77 down: it comes once more for each NEG-CLOSE then sent, and is about nothing else.
 type Echo struct {

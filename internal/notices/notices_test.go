@@ -39,14 +39,14 @@ func TestClosesAreBounded(t *testing.T) {
 	var c notices.Closes
 	for i := range 3 * notices.MostCloses {
 		c.Sent(fmt.Sprint(i), time.Second)
-		if sent, _ := c.Held(); sent > notices.MostCloses {
+		if sent, _ := c.Size(); sent > notices.MostCloses {
 			t.Fatalf("%d are remembered", sent)
 		}
 	}
 	c.Unheard(time.Second)
 	c.Sent("last", time.Second)
 	c.Unheard(time.Second)
-	if _, again := c.Held(); again != notices.MostCloses {
+	if _, again := c.Size(); again != notices.MostCloses {
 		t.Errorf("%d are to be closed again", again)
 	}
 	if again := c.Again(); again[len(again)-1] != "last" {

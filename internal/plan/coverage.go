@@ -11,7 +11,7 @@ import (
 
 // compared adds up what the comparison of one window told.
 func (t *task) compared(w compare.Compared) {
-	t.differ, t.held = t.differ+w.Differ, t.held+w.Set.Len()
+	t.differ, t.here = t.differ+w.Differ, t.here+w.Set.Len()
 	switch {
 	case !w.Told():
 		t.untold = true

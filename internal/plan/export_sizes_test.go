@@ -59,8 +59,8 @@ func (c *connection) bounds(p *Peer) []bound {
 	for _, g := range c.groups {
 		open += g.open
 	}
-	times, late := c.followed.Held()
-	closed, again := c.closes.Held()
+	times, late := c.followed.Size()
+	closed, again := c.closes.Size()
 	alive := slices.Concat(c.running, c.later)
 	for layer := range c.ready {
 		for t := range c.ready[layer].All() {
@@ -107,7 +107,7 @@ func (t *task) bounds(p *Peer) (all []bound) {
 			bound{"ranges to be asked", h.Ranges, 1 + 3*h.Pages}, bound{"pages", h.Pages, paging.MaxPages})
 	}
 	if n := t.neg; n != nil {
-		h := n.Held()
+		h := n.Size()
 		all = append(all, bound{"ids that are needed", h.Awaited, p.comparing.needed}, bound{"requests that are being decided", len(t.settling), mostSettling},
 			bound{"windows", h.Windows, 1 + h.Opens}, bound{"NEG-OPENs", h.Opens, compare.MostOpens}, bound{"ids that the relay lacks", h.Lacks, h.Set})
 		if !t.group.byItems() {

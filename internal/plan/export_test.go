@@ -127,7 +127,7 @@ func (p *Peer) Check() error {
 	if err := p.suspects.check(inWant); err != nil {
 		return err
 	}
-	if err := checkTour(p.references.inquiry.Held()); err != nil {
+	if err := checkTour(p.references.inquiry.Size()); err != nil {
 		return err
 	}
 	if err := p.checkSizes(); err != nil {

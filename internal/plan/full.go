@@ -9,11 +9,11 @@ import "github.com/graspd/graspd/internal/live"
 // whether any is left. Those that wait go on when all refusals that may be under way have come.
 func (f *following) full() bool {
 	f.cancelMerge()
-	held := f.side.Held()
-	if held == 0 || f.keeper.followsAll() {
+	bytes := f.side.Bytes()
+	if bytes == 0 || f.keeper.followsAll() {
 		return false
 	}
-	f.limits.Full(held)
+	f.limits.Full(bytes)
 	f.wire.rest(live.OpenAfter)
 	return true
 }

@@ -188,7 +188,7 @@ func (c *comparing) negMsg(sub string, msg []byte) {
 	c.counted.NegReceived += hexLen(msg)
 	c.counted.NegSent += hexLen(reply)
 	switch {
-	case err != nil || n.Held().Awaited > c.needed:
+	case err != nil || n.Size().Awaited > c.needed:
 		c.stored.abandon(t)
 		c.report(step.Debug, "a comparison (NIP-77) failed: graspd reads page by page", "cause", err)
 		c.pageWindows(t)

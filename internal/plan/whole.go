@@ -142,7 +142,7 @@ func (w *whole) manner(m demands.Manner) demands.Manner {
 func (w *whole) most() int { return mostWhole }
 
 // mayDiffer returns in how many events both sides may differ, where so many are here in the window at hand.
-func (w *whole) mayDiffer(t *task, here int) int { return likeness.MayDiffer(t.held+here) - t.differ }
+func (w *whole) mayDiffer(t *task, here int) int { return likeness.MayDiffer(t.here+here) - t.differ }
 
 // missing is what the relay is known not to give.
 func (w *whole) missing() compare.Withheld { return w.hidden }
