@@ -60,11 +60,11 @@ const (
 
 // Terms are what Next goes by.
 type Terms struct {
-	Now      time.Duration
-	Settling bool                         // the door still decides events that came by id
-	Others   func() map[nostr.ID]struct{} // the ids that other comparisons request now or next; nil = this one does not wait for others
-	Refused  bool                         // the relay does not compare
-	Withheld Withheld                     // the events that the relay is known not to give
+	Now       time.Duration
+	Undecided bool                         // the door still decides events that came by id
+	Others    func() map[nostr.ID]struct{} // the ids that other comparisons request now or next; nil = this one does not wait for others
+	Refused   bool                         // the relay does not compare
+	Withheld  Withheld                     // the events that the relay is known not to give
 }
 
 // Next returns what the caller does next.
@@ -74,7 +74,7 @@ func (n *Comparison) Next(t Terms) Action {
 		return LookUp
 	case len(n.need) > 0:
 		return Fetch
-	case t.Settling: // the comparison goes on when the last event is decided
+	case t.Undecided: // the comparison goes on when the last event is decided
 		return Wait
 	case n.ended() && t.Others != nil && n.waitsBehind(t.Others):
 		return WaitBehind

@@ -577,7 +577,7 @@ func TestWhatOthersAskFor(t *testing.T) {
 		r.next(t1)
 	}
 	r.log[2] += "!"
-	if got := r.n.Next(Terms{Settling: true}); got != Wait {
+	if got := r.n.Next(Terms{Undecided: true}); got != Wait {
 		t.Errorf("does not wait for what is being decided: %d", got)
 	}
 	if got := r.n.Next(t1); got != WaitBehind {

@@ -50,7 +50,7 @@ func (m Mode) With(f nostr.Filter) nostr.Filter {
 // Kinds remembers which kinds a relay demands in filters. The zero Kinds knows nothing.
 type Kinds struct {
 	mode     Mode
-	settled  bool // the relay answers in this mode
+	answers  bool // the relay answers in this mode
 	noVanish bool // the relay refuses filters that ask for requests to vanish
 	emptied  bool // the relay sends no stored and no live events for filters without kinds
 }
@@ -76,15 +76,15 @@ func (k *Kinds) Refused(sent Mode, text string) bool {
 	case sent != k.mode:
 		return true
 	case (k.mode == AllKinds || k.mode == NoNotes) && strings.Contains(refusal.Normal(text), "too many kinds"):
-		k.mode, k.settled = FewKinds, k.emptied
+		k.mode, k.answers = FewKinds, k.emptied
 	case k.mode == AllKinds:
-		k.mode, k.settled = NoNotes, k.emptied
-	case k.settled:
+		k.mode, k.answers = NoNotes, k.emptied
+	case k.answers:
 		return false
 	case k.mode == NoKinds:
 		k.mode = AllKinds
 	default:
-		k.mode, k.settled = NoKinds, true // the refusal is not about kinds
+		k.mode, k.answers = NoKinds, true // the refusal is not about kinds
 		return false
 	}
 	return true
@@ -96,10 +96,10 @@ func AboutKinds(text string) bool { return strings.Contains(refusal.Normal(text)
 // Answered notes that the relay answered a request. If graspd had added kinds, that
 // proves that kinds help. Answered reports whether that is news.
 func (k *Kinds) Answered(as Manner) bool {
-	if !as.Kindless || as.Mode == NoKinds || as.Mode != k.mode || k.settled {
+	if !as.Kindless || as.Mode == NoKinds || as.Mode != k.mode || k.answers {
 		return false
 	}
-	k.settled = true
+	k.answers = true
 	return true
 }
 
@@ -107,13 +107,13 @@ func (k *Kinds) Answered(as Manner) bool {
 // that proves that the relay needs none.
 func (k *Kinds) Brought(as Manner) {
 	if as.Kindless && as.Mode == NoKinds && k.mode == NoKinds {
-		k.settled = true
+		k.answers = true
 	}
 }
 
 // AnswersNothing notes that the relay silently sends nothing for filters without kinds; graspd adds kinds from now on.
 func (k *Kinds) AnswersNothing() {
-	*k = Kinds{mode: AllKinds, settled: true, emptied: true, noVanish: k.noVanish}
+	*k = Kinds{mode: AllKinds, answers: true, emptied: true, noVanish: k.noVanish}
 }
 
 // Outdated reports whether a REQ that was opened in the manner as brings nothing, or less than it could.
@@ -121,7 +121,7 @@ func (k *Kinds) Outdated(as Manner) bool {
 	if k.emptied {
 		return as.Kindless && as.Mode == NoKinds
 	}
-	return k.settled && k.mode == NoKinds && as.Kindless && as.Mode != NoKinds
+	return k.answers && k.mode == NoKinds && as.Kindless && as.Mode != NoKinds
 }
 
 // NoVanish reports whether the relay refuses filters that ask for requests to vanish.

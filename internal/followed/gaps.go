@@ -21,8 +21,8 @@ import (
 // margin is how far a gap is from both ends, in seconds: events take time to arrive.
 const margin = 60
 
-// Settled reports whether an event was created long enough ago for the live REQs to have brought it.
-func Settled(e *nostr.Event, now health.Now) bool { return e.CreatedAt <= now.Wall.Unix()-margin }
+// OldEnough reports whether an event was created long enough ago for the live REQs to have brought it.
+func OldEnough(e *nostr.Event, now health.Now) bool { return e.CreatedAt <= now.Wall.Unix()-margin }
 
 // Missed reports whether the live REQ of one of the items should have brought e. Kinds are the kinds that the relay demands in filters.
 func (f *Times) Missed(w *want.Want, kinds demands.Mode, items []want.Item, e *nostr.Event) bool {

@@ -72,7 +72,7 @@ func TestWhatALiveREQForEverythingShouldHaveBrought(t *testing.T) {
 
 // TestWhatMayStillBeOnItsWayIsNoGap.
 func TestWhatMayStillBeOnItsWayIsNoGap(t *testing.T) {
-	if Settled(&nostr.Event{CreatedAt: start.Unix() - 59}, after(0)) || !Settled(&nostr.Event{CreatedAt: start.Unix() - 60}, after(0)) {
+	if OldEnough(&nostr.Event{CreatedAt: start.Unix() - 59}, after(0)) || !OldEnough(&nostr.Event{CreatedAt: start.Unix() - 60}, after(0)) {
 		t.Error("a minute is what an event takes to arrive")
 	}
 }

@@ -49,7 +49,7 @@ func TestAnOldRootEventThatIsTalkedAboutIsFollowed(t *testing.T) {
 			for round := range 20 {
 				old := roots[7*round+i]
 				risen = append(risen, old)
-				if !d.peer.Settled() || d.follows(old.ID) {
+				if !d.peer.AllConfirmed() || d.follows(old.ID) {
 					t.Fatalf("%d: followed already: %+v", round, d.peer.Status())
 				}
 				d.sent = nil
@@ -76,7 +76,7 @@ func TestAnOldRootEventThatIsTalkedAboutIsFollowed(t *testing.T) {
 				}
 			}
 			s := d.peer.Status()
-			if !d.peer.Settled() || d.most > subs || s.SweptRoots > before.SweptRoots+700 {
+			if !d.peer.AllConfirmed() || d.most > subs || s.SweptRoots > before.SweptRoots+700 {
 				t.Errorf("%d at once, %+v, and before %+v", d.most, s, before)
 			}
 		})
@@ -106,7 +106,7 @@ func TestRootEventsRiseOnceAMinute(t *testing.T) {
 			}
 			d.pass(5 * time.Second)
 		}
-		if n := len(d.requests(step.Live)); n != 1 || !d.follows(roots[0].ID) || !d.peer.Settled() {
+		if n := len(d.requests(step.Live)); n != 1 || !d.follows(roots[0].ID) || !d.peer.AllConfirmed() {
 			t.Errorf("new %v: %d live REQs within the first minute", fresh, n)
 		}
 		d.pass(8 * time.Second)
@@ -140,7 +140,7 @@ func TestTalkOfLongAgoChangesNothing(t *testing.T) {
 	f.AddAll(f.Issue(170*86_400, address(key(0), "x"))).Step() // as little as a root event that is found late
 	d.do(step.Wanted{Want: f.Wants[here]})
 	d.pass(10 * time.Minute)
-	if n := len(d.requests(step.Live)); n > 0 || !d.peer.Settled() {
+	if n := len(d.requests(step.Live)); n > 0 || !d.peer.AllConfirmed() {
 		t.Errorf("%d live REQs", n)
 	}
 }
@@ -297,7 +297,7 @@ func TestWhatIsTalkedAboutWhileItIsAsked(t *testing.T) {
 			t.Errorf("%d is not followed", i)
 		}
 	}
-	if !d.peer.Settled() || d.most > 6 {
+	if !d.peer.AllConfirmed() || d.most > 6 {
 		t.Errorf("%d at once, %+v", d.most, d.peer.Status())
 	}
 }
@@ -319,7 +319,7 @@ func TestRepositoriesRiseToo(t *testing.T) {
 			t.Errorf("repository %d is not followed", i)
 		}
 	}
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Errorf("%+v", d.peer.Status())
 	}
 }
@@ -383,7 +383,7 @@ func TestWhatRisesIsNoMoreThanIsBorne(t *testing.T) {
 			t.Errorf("%d is not followed", i)
 		}
 	}
-	if refused != before || !d.peer.Settled() {
+	if refused != before || !d.peer.AllConfirmed() {
 		t.Errorf("%d refusals and %d more, %+v", before, refused-before, d.peer.Status())
 	}
 }

@@ -31,7 +31,7 @@ func bigPeer(b testing.TB, f *fold) *driver {
 	d := newDriver(b, plan.Config{})
 	d.connect(f.Wants[here], capacity.Limits{})
 	d.pass(time.Minute)
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		b.Fatalf("not settled: %+v", d.peer.Status())
 	}
 	return d

@@ -39,8 +39,8 @@ func (b *books) unprove() {
 // meet takes whether the relay was asked before this process began.
 func (b *books) meet(before bool) { b.met = before }
 
-// allConfirmed takes that all that is wanted is confirmed.
-func (b *books) allConfirmed() { b.met = false }
+// upToDate takes that all that is wanted is confirmed.
+func (b *books) upToDate() { b.met = false }
 
 // provenBefore says whether all that g asks for was read in full before, as it
 // was before a restart where the relay shows nothing that is not here. What it had

@@ -34,8 +34,8 @@ func (p *Peer) CaughtUp() bool {
 // noteComplete notes the time while everything wanted is confirmed, or was when
 // the relay was last heard. While nothing is wanted that is so too.
 func (p *Peer) noteComplete() {
-	if p.Settled() {
-		p.allConfirmed()
+	if p.AllConfirmed() {
+		p.upToDate()
 	}
 	if p.confirmed.Len()+p.held.Len()+p.suspects.under.Refused() == p.wanted.Len() {
 		p.complete = p.now.Mono

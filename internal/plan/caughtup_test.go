@@ -50,7 +50,7 @@ func TestCaughtUp(t *testing.T) {
 	mute = ""
 	d.pass(time.Minute)
 	check("some were asked in vain", true)
-	if d.peer.Settled() {
+	if d.peer.AllConfirmed() {
 		t.Error("nothing is left")
 	}
 	mute = "stored a"
@@ -62,7 +62,7 @@ func TestCaughtUp(t *testing.T) {
 	mute, refuse = "", ""
 	d.pass(25 * time.Hour)
 	check("all is confirmed", true)
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Error("not all is confirmed")
 	}
 	d.refuse = func(r step.Request) nostr.RelayMessage {
@@ -103,7 +103,7 @@ func TestBehind(t *testing.T) {
 	behind("also while its newest events are asked", 0)
 	d.refuse = nil
 	d.pass(5 * time.Minute)
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Fatal("not settled")
 	}
 	d.refuse = func(r step.Request) nostr.RelayMessage {

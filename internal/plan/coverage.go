@@ -50,7 +50,7 @@ func (g *group) told(confirmed func(want.Item) bool) (told []coverage.Filter) {
 // tendCoverage ends a full catch-up: what it told is what counts now.
 func (p *Peer) tendCoverage() {
 	c := &p.coverage
-	if !c.Filling() || !p.Settled() {
+	if !c.Filling() || !p.AllConfirmed() {
 		return
 	}
 	c.End(p.want)

@@ -73,7 +73,7 @@ func (d *demanded) wait(why refusal.Kind, as demands.Manner) (time.Duration, boo
 	return 0, false
 }
 
-// verdict takes the relay's answer to our AUTH. It reports whether what waited for one is settled.
+// verdict takes the relay's answer to our AUTH. It reports whether what waited for one is to go on.
 func (d *demanded) verdict(in step.Authenticated) bool {
 	if !d.auth.Answered(in.OK) {
 		return false
@@ -86,7 +86,7 @@ func (d *demanded) verdict(in step.Authenticated) bool {
 	return true
 }
 
-// overdue ends the wait for a challenge or a verdict that does not come. It reports whether what waited is settled.
+// overdue ends the wait for a challenge or a verdict that does not come. It reports whether what waited is to go on.
 func (d *demanded) overdue() bool {
 	missed := d.auth.Expire(d.now.Mono)
 	if missed != "" {
@@ -99,7 +99,7 @@ func (d *demanded) unauthorized(why string) {
 	d.report(step.Warn, "the relay demands authentication, and graspd could not authenticate", "cause", why)
 }
 
-// retryAt is when what waited for the verdict is sent again, once that is settled.
+// retryAt is when what waited for the verdict is sent again, once there is one, or none is to come.
 func (d *demanded) retryAt() time.Duration {
 	if d.auth.Granted() {
 		return d.now.Mono

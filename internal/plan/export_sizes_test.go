@@ -71,7 +71,7 @@ func (c *connection) bounds(p *Peer) []bound {
 	}
 	settling := 0
 	for _, t := range alive {
-		settling += len(t.settling)
+		settling += len(t.undecided)
 	}
 	all := []bound{
 		{"live REQs", c.side.Len(), capacity.MostSubs},
@@ -108,7 +108,7 @@ func (t *task) bounds(p *Peer) (all []bound) {
 	}
 	if n := t.neg; n != nil {
 		h := n.Size()
-		all = append(all, bound{"ids that are needed", h.Awaited, p.comparing.needed}, bound{"requests that are being decided", len(t.settling), mostSettling},
+		all = append(all, bound{"ids that are needed", h.Awaited, p.comparing.needed}, bound{"requests that are being decided", len(t.undecided), mostUndecided},
 			bound{"windows", h.Windows, 1 + h.Opens}, bound{"NEG-OPENs", h.Opens, compare.MostOpens}, bound{"ids that the relay lacks", h.Lacks, h.Set})
 		if !t.group.byItems() {
 			all = append(all, bound{"ids that the relay lacks of everything", len(t.lacks), t.differ})

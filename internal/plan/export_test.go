@@ -25,13 +25,13 @@ type (
 	URL      = want.URL
 )
 
-// settles says whether the task of r went on while r is decided.
-func (r *request) settles() bool {
-	return !r.task.over && r.batch != nil && r.batch.Of(r.task.neg) && slices.Contains(r.task.settling, r)
+// isUndecided says whether the task of r went on while r is decided.
+func (r *request) isUndecided() bool {
+	return !r.task.over && r.batch != nil && r.batch.Of(r.task.neg) && slices.Contains(r.task.undecided, r)
 }
 
-// MostSettling is how many requests by id may wait for the door beside the open one.
-const MostSettling = mostSettling
+// MostUndecided is how many requests by id may wait for the door beside the open one.
+const MostUndecided = mostUndecided
 
 // Holds says whether an item is confirmed.
 func (p *Peer) Holds(it want.Item) bool { return p.confirmed.Has(it) }
@@ -316,7 +316,7 @@ func (c *connection) checkTasks(awaited bool) error {
 		}
 	}
 	for sub, r := range c.requests {
-		if r.sub != sub || r.task != nil && r.task.req != r && !r.settles() || r.live != nil && !slices.Contains(c.side.REQs(), r.live) {
+		if r.sub != sub || r.task != nil && r.task.req != r && !r.isUndecided() || r.live != nil && !slices.Contains(c.side.REQs(), r.live) {
 			return fmt.Errorf("request %s belongs to nothing", sub)
 		}
 	}
@@ -329,7 +329,7 @@ func (c *connection) checkTasks(awaited bool) error {
 		}
 	}
 	for _, t := range c.running {
-		if t.req == nil && (t.neg == nil || len(t.settling) == 0 || len(t.neg.Needs()) > 0) {
+		if t.req == nil && (t.neg == nil || len(t.undecided) == 0 || len(t.neg.Needs()) > 0) {
 			return fmt.Errorf("a running task has no request")
 		}
 	}

@@ -40,7 +40,7 @@ func (c *catchup) elsewhere(t *task) map[nostr.ID]struct{} {
 		if o.req != nil && o.req.batch != nil {
 			maps.Copy(asked, o.req.batch.Lacks())
 		}
-		for _, r := range o.settling {
+		for _, r := range o.undecided {
 			maps.Copy(asked, r.batch.Lacks())
 		}
 	}

@@ -158,7 +158,7 @@ func TestPacking(t *testing.T) {
 		if d.most > subs {
 			fail("%d REQs at once", d.most)
 		}
-		if !d.peer.Settled() {
+		if !d.peer.AllConfirmed() {
 			fail("not settled: %+v", d.peer.Status())
 		}
 		var all []nostr.Filter

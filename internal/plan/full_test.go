@@ -36,7 +36,7 @@ func TestARelayThatBoundsAllFiltersTogether(t *testing.T) {
 	d, refused := fills(t, plan.Config{}, roots, most)
 	d.pass(5 * time.Minute)
 	s := d.peer.Status()
-	if !d.peer.Settled() || *refused > 10 {
+	if !d.peer.AllConfirmed() || *refused > 10 {
 		t.Errorf("%d refusals, %+v", *refused, s)
 	}
 	if s.SweptRoots == 0 || s.SweptRoots > roots-most/3*2/3 || s.LiveREQs < 3 {
@@ -59,7 +59,7 @@ func TestARelayThatBoundsAllFiltersTogether(t *testing.T) {
 	}
 	before := *refused
 	d.pass(20 * time.Hour)
-	if *refused > before+1 || !d.peer.Settled() {
+	if *refused > before+1 || !d.peer.AllConfirmed() {
 		t.Errorf("%d more refusals in a day, %+v", *refused-before, d.peer.Status())
 	}
 }
@@ -77,7 +77,7 @@ func TestStoredRequestsHaveRoomBesideTheLiveOnes(t *testing.T) {
 	}
 	d, refused := fills(t, plan.Config{NoNegentropy: true}, roots, all+20)
 	d.pass(10 * time.Minute)
-	if s := d.peer.Status(); !d.peer.Settled() || s.SweptRoots == 0 || s.SweptRoots > roots/2 || *refused == 0 || *refused > 10 {
+	if s := d.peer.Status(); !d.peer.AllConfirmed() || s.SweptRoots == 0 || s.SweptRoots > roots/2 || *refused == 0 || *refused > 10 {
 		t.Errorf("%d refusals, %d swept, %+v", *refused, s.SweptRoots, s)
 	}
 }

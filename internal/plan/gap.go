@@ -9,7 +9,7 @@ import (
 
 // noteGap counts and reports a gap if e, which request r brought first, is one.
 func (p *Peer) noteGap(r *request, e *nostr.Event) {
-	if r.task == nil || r.task.group.swept || e == nil || !followed.Settled(e, p.now) {
+	if r.task == nil || r.task.group.swept || e == nil || !followed.OldEnough(e, p.now) {
 		return
 	}
 	g := r.task.group

@@ -247,7 +247,7 @@ func TestQuickReconnect(t *testing.T) {
 	d.pass(10 * time.Minute)
 	d.sent = nil
 	d.do(step.Connected{})
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Fatal("not settled")
 	}
 	asked := sinces(d.requests(step.Catchup))
@@ -291,8 +291,8 @@ func TestQuickReconnectBroken(t *testing.T) {
 	}
 	d.do(step.Connected{})
 	d.do(step.Alive{})
-	if got := d.peer.Mark(); got != mark || d.peer.Settled() {
-		t.Errorf("the mark moved to %v, settled %v", got, d.peer.Settled())
+	if got := d.peer.Mark(); got != mark || d.peer.AllConfirmed() {
+		t.Errorf("the mark moved to %v, settled %v", got, d.peer.AllConfirmed())
 	}
 	if got := d.peer.Status().LastAlive; !got.Equal(d.clock.Wall) {
 		t.Errorf("heard now, and last alive %v", got)
@@ -318,7 +318,7 @@ func TestQuickReconnectBroken(t *testing.T) {
 	if n := len(d.requests(step.Catchup)); n != 0 {
 		t.Errorf("%d queries by REQ of a relay that reconciles", n)
 	}
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Error("not settled")
 	}
 }
@@ -334,8 +334,8 @@ func TestFullResync(t *testing.T) {
 	}
 	d.pass(2*time.Hour + time.Minute)
 	daily := d.requests(step.Daily)
-	if len(daily) != 9 || len(d.requests(step.Live)) != 0 || !d.peer.Settled() {
-		t.Errorf("%d daily queries, %d live REQs, settled %v", len(daily), len(d.requests(step.Live)), d.peer.Settled())
+	if len(daily) != 9 || len(d.requests(step.Live)) != 0 || !d.peer.AllConfirmed() {
+		t.Errorf("%d daily queries, %d live REQs, settled %v", len(daily), len(d.requests(step.Live)), d.peer.AllConfirmed())
 	}
 	d.sent = nil
 	d.pass(25 * time.Hour)
@@ -389,7 +389,7 @@ func TestLiveWithoutEOSE(t *testing.T) {
 		t.Errorf("%d stored queries before the live REQ counts as open", n)
 	}
 	d.pass(1)
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Error("a missing EOSE is taken for a failure")
 	}
 }
@@ -403,11 +403,11 @@ func TestLiveEnded(t *testing.T) {
 	lost := d.clock.Wall
 	d.sent = nil
 	d.do(step.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: restarting"}})
-	if d.peer.Settled() || len(d.requests(step.Live)) != 0 {
+	if d.peer.AllConfirmed() || len(d.requests(step.Live)) != 0 {
 		t.Error("an ended live REQ counts as open, or is repeated at once")
 	}
 	d.pass(time.Minute)
-	if len(d.requests(step.Live)) != 1 || !d.peer.Settled() {
+	if len(d.requests(step.Live)) != 1 || !d.peer.AllConfirmed() {
 		t.Fatalf("%d live REQs after a minute", len(d.requests(step.Live)))
 	}
 	for name, since := range sinces(d.requests(step.Catchup)) {
@@ -428,7 +428,7 @@ func TestLimitZeroRefused(t *testing.T) {
 	}
 	d.connect(w, capacity.Limits{})
 	d.pass(time.Minute)
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Error("a relay that refuses limit 0 is not followed")
 	}
 }
@@ -455,7 +455,7 @@ func TestTooManySubscriptions(t *testing.T) {
 				}
 				d.connect(f.Wants[here], capacity.Limits{})
 				d.pass(20 * time.Minute)
-				if !d.peer.Settled() {
+				if !d.peer.AllConfirmed() {
 					t.Fatalf("not settled: %+v", d.peer.Status())
 				}
 				live := 0
@@ -496,7 +496,7 @@ func TestRateLimited(t *testing.T) {
 	}
 	before := len(d.requests(step.Catchup))
 	d.pass(65*time.Second - 1)
-	if len(d.requests(step.Catchup)) != before || d.peer.Settled() {
+	if len(d.requests(step.Catchup)) != before || d.peer.AllConfirmed() {
 		t.Errorf("%d queries, then %d while asked to slow down", before, len(d.requests(step.Catchup)))
 	}
 	live := 0
@@ -509,7 +509,7 @@ func TestRateLimited(t *testing.T) {
 		t.Errorf("%d live REQs, %+v", live, d.peer.Status())
 	}
 	d.pass(1)
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Error("not carried on")
 	}
 }
@@ -566,8 +566,8 @@ func TestRateLimitedByNotice(t *testing.T) {
 		t.Errorf("%d effects while asked to slow down", n)
 	}
 	d.pass(time.Second)
-	if len(d.requests(step.Live)) != 2 || !d.peer.Settled() {
-		t.Errorf("%d live REQs, settled %v", len(d.requests(step.Live)), d.peer.Settled())
+	if len(d.requests(step.Live)) != 2 || !d.peer.AllConfirmed() {
+		t.Errorf("%d live REQs, settled %v", len(d.requests(step.Live)), d.peer.AllConfirmed())
 	}
 }
 
@@ -607,7 +607,7 @@ func TestLayersInOrder(t *testing.T) {
 		d.negMsg(sub, []byte{0x61})
 		d.do(step.Alive{})
 	}
-	if !d.peer.Settled() || reached != 3 {
+	if !d.peer.AllConfirmed() || reached != 3 {
 		t.Errorf("reached layer %d, %+v", reached, d.peer.Status())
 	}
 }
@@ -630,7 +630,7 @@ func TestClosedAfterEOSE(t *testing.T) {
 	d.do(step.Frame{Message: nostr.EOSE{Sub: sub}})
 	d.do(step.Frame{Message: nostr.Closed{Sub: sub}})
 	d.do(step.Decided{Sub: sub, ID: nostr.ID{1}})
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Error("not settled")
 	}
 }
@@ -650,7 +650,7 @@ func TestResyncWhileALiveREQWaits(t *testing.T) {
 			t.Errorf("%s is asked since %d", name, since)
 		}
 	}
-	if len(asked) != 8 || !d.peer.Settled() {
+	if len(asked) != 8 || !d.peer.AllConfirmed() {
 		t.Errorf("asked %v", asked)
 	}
 }
@@ -760,11 +760,11 @@ func TestVerdictsComeFirst(t *testing.T) {
 	d.do(step.Received{Sub: sub, ID: nostr.ID{1}, At: 100})
 	d.do(step.Frame{Message: nostr.EOSE{Sub: sub}})
 	d.pass(10 * time.Minute) // our own door takes its time
-	if d.peer.Settled() || len(d.requests(step.Catchup)) != 1 {
+	if d.peer.AllConfirmed() || len(d.requests(step.Catchup)) != 1 {
 		t.Fatal("an undecided event does not count")
 	}
 	d.do(step.Decided{Sub: sub, ID: nostr.ID{1}, Outcome: policy.Refuse})
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Error("not settled after the verdict")
 	}
 }
@@ -780,12 +780,12 @@ func TestEventThatCouldNotBeStored(t *testing.T) {
 		return nil
 	}
 	d.connect(w, capacity.Limits{})
-	if d.peer.Settled() {
+	if d.peer.AllConfirmed() {
 		t.Error("confirmed although an event is not here")
 	}
 	fail = false
 	d.pass(time.Minute)
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Error("not asked again")
 	}
 	// A live one as well, even where little was asked since a reconnect.
@@ -796,7 +796,7 @@ func TestEventThatCouldNotBeStored(t *testing.T) {
 	live := d.requests(step.Live)[0].Sub
 	d.do(step.Received{Sub: live, ID: nostr.ID{2}, At: 100})
 	d.do(step.Decided{Sub: live, ID: nostr.ID{2}, Outcome: policy.Discard, Failed: true})
-	if d.peer.Settled() {
+	if d.peer.AllConfirmed() {
 		t.Error("still confirmed although a live event is not here")
 	}
 	d.sent = nil
@@ -806,7 +806,7 @@ func TestEventThatCouldNotBeStored(t *testing.T) {
 			t.Errorf("%s is asked since %d", name, since)
 		}
 	}
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Error("not settled in the end")
 	}
 }
@@ -871,7 +871,7 @@ func TestFloodsAreForgivenByTimeOnly(t *testing.T) {
 		d.do(step.Wanted{Want: f.Wants[here]})
 		d.pass(want * time.Second * 5 / 4)
 		d.do(step.Connected{})
-		if !d.peer.Settled() {
+		if !d.peer.AllConfirmed() {
 			t.Fatal("not settled")
 		}
 	}
@@ -901,8 +901,8 @@ func TestNoNegentropy(t *testing.T) {
 			d.connect(w, capacity.Limits{})
 			d.pass(31 * time.Second)
 			s := d.peer.Status()
-			if !d.peer.Settled() || s.Negentropy != "refused" || opens > 3 {
-				t.Errorf("settled %v, %d NEG-OPENs, %+v", d.peer.Settled(), opens, s)
+			if !d.peer.AllConfirmed() || s.Negentropy != "refused" || opens > 3 {
+				t.Errorf("settled %v, %d NEG-OPENs, %+v", d.peer.AllConfirmed(), opens, s)
 			}
 			said := 0
 			for _, r := range d.reports {
@@ -929,7 +929,7 @@ func TestNoNegentropy(t *testing.T) {
 		d.do(step.Disconnected{Reason: "reset"})
 		d.pass(time.Minute)
 		d.do(step.Connected{})
-		if !d.peer.Settled() || d.peer.Status().Negentropy != "refused" {
+		if !d.peer.AllConfirmed() || d.peer.Status().Negentropy != "refused" {
 			t.Errorf("%+v", d.peer.Status())
 		}
 	})
@@ -947,7 +947,7 @@ func TestSessionLostToARace(t *testing.T) {
 		return nil
 	}
 	d.connect(w, capacity.Limits{})
-	if s := d.peer.Status(); s.Negentropy != "works" || !d.peer.Settled() || len(d.requests(step.Catchup)) != 0 {
+	if s := d.peer.Status(); s.Negentropy != "works" || !d.peer.AllConfirmed() || len(d.requests(step.Catchup)) != 0 {
 		t.Errorf("%d queries by REQ, %+v", len(d.requests(step.Catchup)), s)
 	}
 }

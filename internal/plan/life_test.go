@@ -270,7 +270,7 @@ func (w *world) talk() {
 }
 
 // settled says whether everything wanted is confirmed, but for what the relay refuses.
-func (w *world) settled() bool { return w.peer.Settled() && !w.window && w.refusals() }
+func (w *world) settled() bool { return w.peer.AllConfirmed() && !w.window && w.refusals() }
 
 func live(t testing.TB, seed uint64, telling bool) {
 	w := birth(t, seed)

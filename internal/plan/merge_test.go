@@ -65,8 +65,8 @@ func TestMerging(t *testing.T) {
 			d.pass(10 * time.Second)
 			roots = append(roots, e.ID.String())
 		}
-		if !d.peer.Settled() || d.peer.Swept() || d.most > subs {
-			t.Fatalf("%d REQs allowed: settled %v, swept %v, %d at once", subs, d.peer.Settled(), d.peer.Swept(), d.most)
+		if !d.peer.AllConfirmed() || d.peer.Swept() || d.most > subs {
+			t.Fatalf("%d REQs allowed: settled %v, swept %v, %d at once", subs, d.peer.AllConfirmed(), d.peer.Swept(), d.most)
 		}
 		sent, filters := 0, 0
 		for _, r := range d.requests(step.Live) {
@@ -158,7 +158,7 @@ func TestMergeLingers(t *testing.T) {
 			t.Errorf("%s is still open", sub)
 		}
 	}
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Error("not settled")
 	}
 }
@@ -169,19 +169,19 @@ func TestMergePartLost(t *testing.T) {
 	d, m, parts := merged(t)
 	d.do(step.Frame{Message: nostr.EOSE{Sub: m}})
 	d.do(step.Frame{Message: nostr.Closed{Sub: parts[0], Reason: "error: gone"}})
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Error("unsettled although the merged REQ is open")
 	}
 	d, m, parts = merged(t)
 	d.do(step.Frame{Message: nostr.Closed{Sub: parts[0], Reason: "error: gone"}})
-	if d.peer.Settled() {
+	if d.peer.AllConfirmed() {
 		t.Error("settled although nothing that is open asks for it")
 	}
 	d.refuse = nil
 	d.do(step.Frame{Message: nostr.EOSE{Sub: m}})
 	d.pass(2 * time.Minute)
-	if err := d.peer.Check(); err != nil || !d.peer.Settled() {
-		t.Errorf("settled %v, %v", d.peer.Settled(), err)
+	if err := d.peer.Check(); err != nil || !d.peer.AllConfirmed() {
+		t.Errorf("settled %v, %v", d.peer.AllConfirmed(), err)
 	}
 	d, _, parts = merged(t)
 	for _, sub := range parts {
@@ -234,8 +234,8 @@ func TestNothingSweptInHaste(t *testing.T) {
 			}
 			d.pass(3 * time.Second)
 		}
-		if d.peer.Swept() || !d.peer.Settled() {
-			t.Errorf("%d REQs allowed: swept %v, settled %v", subs, d.peer.Swept(), d.peer.Settled())
+		if d.peer.Swept() || !d.peer.AllConfirmed() {
+			t.Errorf("%d REQs allowed: swept %v, settled %v", subs, d.peer.Swept(), d.peer.AllConfirmed())
 		}
 	}
 }
@@ -255,7 +255,7 @@ func TestMergeRefused(t *testing.T) {
 		d.do(step.Wanted{Want: f.Wants[here]})
 		d.pass(10 * time.Second)
 	}
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Errorf("a refused merge unsettles: %+v", d.peer.Status())
 	}
 	before := len(d.requests(step.Live))
@@ -278,7 +278,7 @@ func TestSweep(t *testing.T) {
 	d.connect(w, capacity.Limits{MaxSubscriptions: 10})
 	d.pass(time.Minute)
 	s := d.peer.Status()
-	if d.most > 10 || !d.peer.Settled() || s.SweptRoots < 500 || s.SweptRoots > 1500 || s.Confirmed.Roots != 5000 || s.Phase != "live" {
+	if d.most > 10 || !d.peer.AllConfirmed() || s.SweptRoots < 500 || s.SweptRoots > 1500 || s.Confirmed.Roots != 5000 || s.Phase != "live" {
 		t.Fatalf("%d at once, %+v", d.most, s)
 	}
 	loads := func() int {
@@ -314,7 +314,7 @@ func TestNewestAreFollowed(t *testing.T) {
 			t.Fatal("a new root event is not followed")
 		}
 	}
-	if s := d.peer.Status(); !d.peer.Settled() || d.most > 10 || s.SweptRoots > 2500 {
+	if s := d.peer.Status(); !d.peer.AllConfirmed() || d.most > 10 || s.SweptRoots > 2500 {
 		t.Errorf("%d at once, %+v", d.most, s)
 	}
 }
@@ -335,13 +335,13 @@ func TestWantShrinks(t *testing.T) {
 	f.Step()
 	d.sent = nil
 	d.do(step.Wanted{Want: f.Wants[here]})
-	if len(d.open) != before-1 || len(d.requests(step.Live, step.Catchup)) != 0 || !d.peer.Settled() {
+	if len(d.open) != before-1 || len(d.requests(step.Live, step.Catchup)) != 0 || !d.peer.AllConfirmed() {
 		t.Errorf("%d open, then %d", before, len(d.open))
 	}
 	f.Remove(other.ID)
 	f.Step()
 	d.do(step.Wanted{Want: f.Wants[here]})
-	if s := d.peer.Status(); s.Want.Repositories != 1 || s.Confirmed.Repositories != 1 || !d.peer.Settled() {
+	if s := d.peer.Status(); s.Want.Repositories != 1 || s.Confirmed.Repositories != 1 || !d.peer.AllConfirmed() {
 		t.Errorf("%+v", s)
 	}
 }

@@ -54,7 +54,7 @@ func TestPausesAndPortions(t *testing.T) {
 				break
 			}
 		}
-		if !d.peer.Settled() {
+		if !d.peer.AllConfirmed() {
 			t.Errorf("%s: %+v", c.name, d.peer.Status())
 		}
 	}
@@ -95,7 +95,7 @@ func TestSeveralRefusalsAreOne(t *testing.T) {
 		t.Errorf("%d requests after the pause", len(held))
 	}
 	d.pass(17 * time.Second) // the first pause that bought nothing
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Errorf("%+v", d.peer.Status())
 	}
 }
@@ -118,11 +118,11 @@ func TestAPaceIsNotForEver(t *testing.T) {
 	}
 	d.connect(f.Wants[here], capacity.Limits{})
 	d.pass(15 * time.Minute)
-	if d.peer.Settled() {
+	if d.peer.AllConfirmed() {
 		t.Fatal("it was not busy")
 	}
 	d.pass(30 * time.Minute)
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Errorf("half an hour later %+v", d.peer.Status())
 	}
 }

@@ -137,7 +137,7 @@ func (p *Peer) traffic(in step.Input) bool {
 	case step.Authenticated:
 		p.alive()
 		if p.demands.verdict(in) {
-			p.authSettled()
+			p.authEnded()
 		}
 	case step.Unasked:
 		p.alive()
@@ -223,7 +223,7 @@ func (p *Peer) tend() {
 	p.conn.expire()
 	p.conn.closeAgain()
 	if p.demands.overdue() {
-		p.authSettled()
+		p.authEnded()
 	}
 	p.conn.reopenOutdated()
 	p.whole.tend()
@@ -240,9 +240,9 @@ func (p *Peer) tend() {
 	p.tendVisit()
 }
 
-// authSettled has what waited for a verdict on AUTH go on: at once where the relay accepts this one, else when it may have
+// authEnded has what waited for a verdict on AUTH go on: at once where the relay accepts this one, else when it may have
 // changed its mind.
-func (p *Peer) authSettled() {
+func (p *Peer) authEnded() {
 	at := p.demands.retryAt()
 	p.conn.catchup.takeBack(at)
 	p.conn.side.PutForward(untilVerdict, at)

@@ -37,7 +37,7 @@ func readInPart(t *testing.T, seed uint64, telling bool) {
 	for range 20 + w.r.IntN(120) {
 		w.appear(int64(pick(w.r, w.r.IntN(40), 5000+w.r.IntN(30), w.r.IntN(4_000_000))))
 	}
-	if !w.run(w.mono+30*time.Hour, func() bool { return w.peer.Settled() && !w.window && w.mono > time.Minute }) {
+	if !w.run(w.mono+30*time.Hour, func() bool { return w.peer.AllConfirmed() && !w.window && w.mono > time.Minute }) {
 		w.fail("not settled: %+v", w.peer.Status())
 	}
 	if w.peer.Swept() {

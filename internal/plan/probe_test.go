@@ -122,7 +122,7 @@ func TestACutAnywhere(t *testing.T) {
 						d.connect(w, capacity.Limits{})
 						d.pass(10 * time.Minute)
 						s := d.peer.Status()
-						if len(l.ours) != len(at) || !d.peer.Settled() || (newest < len(at)) != (s.Negentropy == "truncates") {
+						if len(l.ours) != len(at) || !d.peer.AllConfirmed() || (newest < len(at)) != (s.Negentropy == "truncates") {
 							t.Errorf("%s, %d of %d compared, pages of %d, %d by id, oldest first %v: %d here, it %s", name, newest, len(at), page, given, oldest, len(l.ours), s.Negentropy)
 						}
 					}
@@ -149,7 +149,7 @@ func TestNewsIsNoProof(t *testing.T) {
 					return nil
 				}
 				d.connect(w, capacity.Limits{})
-				if s := d.peer.Status(); s.Negentropy != "works" || len(l.ours) != len(l.events) || !d.peer.Settled() {
+				if s := d.peer.Status(); s.Negentropy != "works" || len(l.ours) != len(l.events) || !d.peer.AllConfirmed() {
 					t.Errorf("%d of %d here, it %s", len(l.ours), len(l.events), s.Negentropy)
 				}
 				if len(d.edgeProbes()) > 6+4 {
@@ -171,7 +171,7 @@ func TestACutWithinASecondOfARelayThatWasAskedBefore(t *testing.T) {
 		d.neg = func(f nostr.Filter) []*nostr.Event { return l.find(f, newest) }
 		d.connect(w, capacity.Limits{})
 		d.pass(10 * time.Minute)
-		if s := d.peer.Status(); len(l.ours) != len(l.events) || s.Negentropy != "truncates" || !d.peer.Settled() {
+		if s := d.peer.Status(); len(l.ours) != len(l.events) || s.Negentropy != "truncates" || !d.peer.AllConfirmed() {
 			t.Errorf("%d compared: %d of %d here, it %s", newest, len(l.ours), len(l.events), s.Negentropy)
 		}
 	}
@@ -196,7 +196,7 @@ func TestASecondComparisonIsDoubtedLikeTheFirst(t *testing.T) {
 	}
 	d.connect(w, capacity.Limits{})
 	d.pass(10 * time.Minute)
-	if s := d.peer.Status(); len(l.ours) != len(l.events) || compared != 2 || !d.peer.Settled() {
+	if s := d.peer.Status(); len(l.ours) != len(l.events) || compared != 2 || !d.peer.AllConfirmed() {
 		t.Errorf("%d of %d here, compared %d times, it %s", len(l.ours), len(l.events), compared, s.Negentropy)
 	}
 }

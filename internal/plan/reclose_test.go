@@ -17,7 +17,7 @@ func TestWhatWasClosedIsClosedAgain(t *testing.T) {
 	f, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	d.connect(w, capacity.Limits{})
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Fatal("not settled")
 	}
 	stored := d.requests(step.Catchup)
@@ -65,7 +65,7 @@ func TestANoticeAboutAReconciliationRefusesNothingElse(t *testing.T) {
 		d := newDriver(t, plan.Config{})
 		d.negFault = func(step.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: text} }
 		d.connect(w, capacity.Limits{})
-		if !d.peer.Settled() {
+		if !d.peer.AllConfirmed() {
 			t.Errorf("%q: not settled at once: %+v", text, d.peer.Status())
 		}
 	}

@@ -120,7 +120,7 @@ func (c *comparing) reconcile(t *task) {
 
 // terms are what the comparison of a task goes by.
 func (c *comparing) terms(t *task) compare.Terms {
-	x := compare.Terms{Now: c.now.Mono, Settling: len(t.settling) > 0, Refused: c.support == negRefused, Withheld: c.withheld}
+	x := compare.Terms{Now: c.now.Mono, Undecided: len(t.undecided) > 0, Refused: c.support == negRefused, Withheld: c.withheld}
 	if course := t.group.course; course != nil {
 		x.Withheld = course.missing()
 	} else {

@@ -102,7 +102,7 @@ func TestReconciliationMovesTheDifferenceOnly(t *testing.T) {
 	d := l.reader(t, 500)
 	d.connect(w, capacity.Limits{})
 	requests, times := d.byIDs()
-	if len(l.ours) != 3000 || len(times) != 300 || requests != 3 || !d.peer.Settled() {
+	if len(l.ours) != 3000 || len(times) != 300 || requests != 3 || !d.peer.AllConfirmed() {
 		t.Errorf("%d here, %d asked in %d requests", len(l.ours), len(times), requests)
 	}
 	counted := d.peer.Counted()
@@ -159,7 +159,7 @@ func TestFewerIDsAreAskedAfterSilence(t *testing.T) {
 		t.Error("nothing was withheld")
 	}
 	d.pass(5 * time.Minute)
-	if len(l.ours) != 1000 || !d.peer.Settled() {
+	if len(l.ours) != 1000 || !d.peer.AllConfirmed() {
 		t.Errorf("%d of 1000 here", len(l.ours))
 	}
 }
@@ -193,7 +193,7 @@ func TestUndelivered(t *testing.T) {
 			t.Errorf("%v is asked for %d times", id, times[id])
 		}
 	}
-	if s := d.peer.Status(); !d.peer.Settled() || s.Counters.Undelivered != 2 || d.paged() < 2 {
+	if s := d.peer.Status(); !d.peer.AllConfirmed() || s.Counters.Undelivered != 2 || d.paged() < 2 {
 		t.Errorf("%d pages, %+v", d.paged(), s)
 	}
 	d.sent = nil
@@ -236,7 +236,7 @@ func TestDeliveredByPaging(t *testing.T) {
 		return serve(sub, filters)
 	}
 	d.connect(w, capacity.Limits{})
-	if s := d.peer.Status(); len(l.ours) != 30 || s.Counters.Undelivered != 0 || !d.peer.Settled() {
+	if s := d.peer.Status(); len(l.ours) != 30 || s.Counters.Undelivered != 0 || !d.peer.AllConfirmed() {
 		t.Errorf("%d here, %+v", len(l.ours), s)
 	}
 }
@@ -263,7 +263,7 @@ func TestWindows(t *testing.T) {
 					return nil
 				}
 				d.connect(w, capacity.Limits{})
-				if len(l.ours) != 400 || !d.peer.Settled() || d.paged() > 2 || d.peer.Status().Negentropy != "works" {
+				if len(l.ours) != 400 || !d.peer.AllConfirmed() || d.paged() > 2 || d.peer.Status().Negentropy != "works" {
 					t.Errorf("%d here, %d pages, %+v", len(l.ours), d.paged(), d.peer.Status())
 				}
 				if opens > 16*400/records {
@@ -287,7 +287,7 @@ func TestWindows(t *testing.T) {
 			return nil
 		}
 		d.connect(w, capacity.Limits{})
-		if len(l.ours) != 50 || !d.peer.Settled() || opens > 100 {
+		if len(l.ours) != 50 || !d.peer.AllConfirmed() || opens > 100 {
 			t.Errorf("%d here after %d NEG-OPENs", len(l.ours), opens)
 		}
 	})
@@ -301,7 +301,7 @@ func TestWindows(t *testing.T) {
 			return nostr.NegErr{Sub: e.Sub, Reason: "too big"}
 		}
 		d.connect(w, capacity.Limits{})
-		if len(l.ours) != 50 || !d.peer.Settled() || opens > 6*4096 {
+		if len(l.ours) != 50 || !d.peer.AllConfirmed() || opens > 6*4096 {
 			t.Errorf("%d here after %d NEG-OPENs", len(l.ours), opens)
 		}
 	})
@@ -319,7 +319,7 @@ func TestTruncatingRelay(t *testing.T) {
 			d := l.reader(t, 500)
 			d.neg = func(f nostr.Filter) []*nostr.Event { return l.find(f, 200) }
 			d.connect(w, capacity.Limits{})
-			if s := d.peer.Status(); len(l.ours) != 900 || s.Negentropy != "truncates" || !d.peer.Settled() {
+			if s := d.peer.Status(); len(l.ours) != 900 || s.Negentropy != "truncates" || !d.peer.AllConfirmed() {
 				t.Errorf("%d here, %+v", len(l.ours), s)
 			}
 		})
@@ -386,7 +386,7 @@ func TestMalformedReconciliation(t *testing.T) {
 	d := l.reader(t, 500)
 	d.negFault = func(e step.OpenNeg) nostr.RelayMessage { return nostr.NegMsg{Sub: e.Sub, Msg: []byte{0x61, 0xff}} }
 	d.connect(w, capacity.Limits{})
-	if len(l.ours) != 40 || !d.peer.Settled() {
+	if len(l.ours) != 40 || !d.peer.AllConfirmed() {
 		t.Errorf("%d here, %+v", len(l.ours), d.peer.Status())
 	}
 }
@@ -412,11 +412,11 @@ func TestWhatTwoFiltersNeedIsFetchedOnce(t *testing.T) {
 		}
 		d.connect(w, capacity.Limits{})
 		requests, times := d.byIDs()
-		if len(l.ours) != 40 || len(times) != 40 || requests != 1+refused || d.peer.Settled() == unlucky {
+		if len(l.ours) != 40 || len(times) != 40 || requests != 1+refused || d.peer.AllConfirmed() == unlucky {
 			t.Errorf("unlucky %v: %d here, %d asked for in %d requests", unlucky, len(l.ours), len(times), requests)
 		}
 		d.pass(5 * time.Minute)
-		if again, _ := d.byIDs(); again != requests+refused || !d.peer.Settled() { // the refused one is sent again
+		if again, _ := d.byIDs(); again != requests+refused || !d.peer.AllConfirmed() { // the refused one is sent again
 			t.Errorf("unlucky %v: %d requests by id, %+v", unlucky, again, d.peer.Status())
 		}
 	}
@@ -449,7 +449,7 @@ func TestShownInEveryWindowAndNeverDelivered(t *testing.T) {
 		return nil
 	}
 	d.connect(w, capacity.Limits{})
-	if _, times := d.byIDs(); !d.peer.Settled() || times[lost.ID] != 2 {
+	if _, times := d.byIDs(); !d.peer.AllConfirmed() || times[lost.ID] != 2 {
 		t.Errorf("asked for %d times, %+v", times[lost.ID], d.peer.Status())
 	}
 }
@@ -473,7 +473,7 @@ func TestInventedIDsOfManyWindows(t *testing.T) {
 	d.connect(w, capacity.Limits{})
 	d.pass(time.Hour)
 	_, times := d.byIDs()
-	if !d.peer.Settled() || len(times) > 130 {
+	if !d.peer.AllConfirmed() || len(times) > 130 {
 		t.Errorf("%d ids were asked for after %d NEG-OPENs, %+v", len(times), opens, d.peer.Status())
 	}
 }
@@ -533,8 +533,8 @@ func TestWhatAnInterruptedComparisonShowedIsLookedUp(t *testing.T) {
 	}
 	d.connect(w, capacity.Limits{})
 	_, times := d.byIDs()
-	if !interrupted || times[loose] > 0 || times[lacked] != 1 || len(times) != 101 || !d.peer.Settled() {
-		t.Errorf("interrupted %v; what is here is asked %d times, what is not %d times, %d ids; settled %v", interrupted, times[loose], times[lacked], len(times), d.peer.Settled())
+	if !interrupted || times[loose] > 0 || times[lacked] != 1 || len(times) != 101 || !d.peer.AllConfirmed() {
+		t.Errorf("interrupted %v; what is here is asked %d times, what is not %d times, %d ids; settled %v", interrupted, times[loose], times[lacked], len(times), d.peer.AllConfirmed())
 	}
 }
 
@@ -565,7 +565,7 @@ func TestWhatDidNotComeIsLookedUpUntilThatSucceeds(t *testing.T) {
 	}
 	d.connect(w, capacity.Limits{})
 	d.pass(10 * time.Minute)
-	if _, times := d.byIDs(); lookups != 3 || times[l.events[0].ID] != 1 || !d.peer.Settled() {
-		t.Errorf("looked up %d times, asked %d times, settled %v", lookups, times[l.events[0].ID], d.peer.Settled())
+	if _, times := d.byIDs(); lookups != 3 || times[l.events[0].ID] != 1 || !d.peer.AllConfirmed() {
+		t.Errorf("looked up %d times, asked %d times, settled %v", lookups, times[l.events[0].ID], d.peer.AllConfirmed())
 	}
 }

@@ -46,8 +46,8 @@ func TestLayerFourEndsWhereItIsNotWelcome(t *testing.T) {
 			d.connect(f.want, capacity.Limits{})
 			d.pass(4*25*time.Hour - time.Hour)
 			days := d.rounds()
-			if len(days) < 3 || !d.peer.Settled() || d.dials() != 1 {
-				t.Fatalf("%d rounds, settled %v", len(days), d.peer.Settled())
+			if len(days) < 3 || !d.peer.AllConfirmed() || d.dials() != 1 {
+				t.Fatalf("%d rounds, settled %v", len(days), d.peer.AllConfirmed())
 			}
 			for day, steps := range days {
 				n, last := 0, time.Duration(0)
@@ -256,8 +256,8 @@ func TestLayerFourComesAfterTheCatchUp(t *testing.T) {
 		d.pass(time.Minute)
 	}
 	d.pass(time.Hour - 2*time.Minute)
-	if len(d.layer4) != 0 || d.peer.Settled() {
-		t.Errorf("%d steps while the catch-up goes on, settled %v", len(d.layer4), d.peer.Settled())
+	if len(d.layer4) != 0 || d.peer.AllConfirmed() {
+		t.Errorf("%d steps while the catch-up goes on, settled %v", len(d.layer4), d.peer.AllConfirmed())
 	}
 	d.pass(4 * time.Minute)
 	if !f.has(like) {
@@ -297,7 +297,7 @@ func TestLayerFourMakesWay(t *testing.T) {
 			d.do(step.Wanted{Want: fold.Wants[here]})
 			fold.AddAll(issue).Step()
 			d.do(step.Wanted{Want: fold.Wants[here]})
-			if !d.peer.Settled() {
+			if !d.peer.AllConfirmed() {
 				t.Error("a new item waits for layer 4")
 			}
 			d.pass(time.Minute)

@@ -147,8 +147,8 @@ func TestLayerFourAfterAClockSlip(t *testing.T) {
 		t.Error("what was open is not closed")
 	}
 	d.pass(time.Minute)
-	if !f.has(like) || !d.peer.Settled() {
-		t.Errorf("layer 4 does not go on, settled %v", d.peer.Settled())
+	if !f.has(like) || !d.peer.AllConfirmed() {
+		t.Errorf("layer 4 does not go on, settled %v", d.peer.AllConfirmed())
 	}
 }
 
@@ -268,7 +268,7 @@ func TestLayerFourLooksUpWhatItNeeds(t *testing.T) {
 	d.do(step.Wanted{Want: fold.Wants[here]})
 	d.do(d.sift(*sift))
 	d.pass(time.Minute)
-	if _, times := d.byIDs(); times[loose.ID] > 0 || !f.has(like) || !d.peer.Settled() {
-		t.Errorf("what is here is asked %d times, settled %v", times[loose.ID], d.peer.Settled())
+	if _, times := d.byIDs(); times[loose.ID] > 0 || !f.has(like) || !d.peer.AllConfirmed() {
+		t.Errorf("what is here is asked %d times, settled %v", times[loose.ID], d.peer.AllConfirmed())
 	}
 }

@@ -215,8 +215,8 @@ func TestLayerFourKeepsItsPaceAndItsBudget(t *testing.T) {
 			t.Errorf("day %d: %d steps", day, n)
 		}
 	}
-	if len(days) != 2 || !d.peer.Settled() {
-		t.Errorf("layer 4 ran %d times, settled %v", len(days), d.peer.Settled())
+	if len(days) != 2 || !d.peer.AllConfirmed() {
+		t.Errorf("layer 4 ran %d times, settled %v", len(days), d.peer.AllConfirmed())
 	}
 	twice := 0
 	for _, n := range asked {

@@ -182,7 +182,7 @@ func (p *Peer) eose(sub string) {
 		p.conn.answered(r)
 		return
 	}
-	p.conn.settle(r)
+	p.conn.goAhead(r)
 }
 
 // whyNotStored: what could not be stored is not known to be here, so its task starts over.
@@ -192,7 +192,7 @@ const whyNotStored = "events could not be stored"
 func (c *catchup) answered(r *request) {
 	t := r.task
 	if t.req != r {
-		c.settled(r)
+		c.allDecided(r)
 		return
 	}
 	if r.kind == asksTrial {

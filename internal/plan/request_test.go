@@ -154,12 +154,12 @@ func TestARelayThatTakesNoNoticeOfLimits(t *testing.T) {
 				return out
 			}
 			d.connect(w, capacity.Limits{})
-			if d.peer.Settled() {
+			if d.peer.AllConfirmed() {
 				t.Error("settled by what was cut")
 			}
 			d.pass(10 * time.Minute)
-			if !d.peer.Settled() || len(got) != len(all) {
-				t.Errorf("settled %v, %d of %d received", d.peer.Settled(), len(got), len(all))
+			if !d.peer.AllConfirmed() || len(got) != len(all) {
+				t.Errorf("settled %v, %d of %d received", d.peer.AllConfirmed(), len(got), len(all))
 			}
 			if n := len(d.requests(step.Catchup)); n > 60 {
 				t.Errorf("%d REQs", n)

@@ -40,12 +40,12 @@ func TestFullResyncLearnsLimitsUpward(t *testing.T) {
 	d.connect(f.Wants[here], capacity.Limits{})
 	d.pass(22 * time.Hour)
 	before := d.peer.Status()
-	if before.SweptRoots == 0 || !d.peer.Settled() {
+	if before.SweptRoots == 0 || !d.peer.AllConfirmed() {
 		t.Fatalf("the relay is not narrow: %+v", before)
 	}
 	// The same relay, the next day.
 	d.pass(4 * time.Hour)
-	if s := d.peer.Status(); s.SweptRoots == 0 || !d.peer.Settled() || s.LiveREQs > 5 {
+	if s := d.peer.Status(); s.SweptRoots == 0 || !d.peer.AllConfirmed() || s.LiveREQs > 5 {
 		t.Errorf("a relay that is as narrow as before: %+v", s)
 	}
 	// And a wider one.
@@ -61,7 +61,7 @@ func TestFullResyncLearnsLimitsUpward(t *testing.T) {
 			limit = max(limit, *x.Limit)
 		}
 	}
-	if s := d.peer.Status(); s.SweptRoots != 0 || !d.peer.Settled() || largest != 50 || limit != 500 {
+	if s := d.peer.Status(); s.SweptRoots != 0 || !d.peer.AllConfirmed() || largest != 50 || limit != 500 {
 		t.Errorf("%d values, limit %d, %+v", largest, limit, s)
 	}
 }
@@ -124,7 +124,7 @@ func TestUndeliveredIsAskedAgainByTheFullResync(t *testing.T) {
 	}
 	withheld = false
 	d.pass(25 * time.Hour)
-	if s := d.peer.Status(); !l.ours[lost] || s.Counters.Undelivered != 3 || !d.peer.Settled() {
+	if s := d.peer.Status(); !l.ours[lost] || s.Counters.Undelivered != 3 || !d.peer.AllConfirmed() {
 		t.Errorf("here %v, %d undelivered", l.ours[lost], s.Counters.Undelivered)
 	}
 }
@@ -165,7 +165,7 @@ func TestUndeliveredIsPagedForOnceAWeek(t *testing.T) {
 			t.Errorf("day %d: %d pages", day, n)
 		}
 	}
-	if s := d.peer.Status(); !d.peer.Settled() || s.Counters.Undelivered < 20 {
+	if s := d.peer.Status(); !d.peer.AllConfirmed() || s.Counters.Undelivered < 20 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -187,7 +187,7 @@ func TestALiveREQWithoutAnAnswerIsSentAgain(t *testing.T) {
 	d.connect(w, capacity.Limits{})
 	d.pass(20 * time.Hour)
 	before, follows := d.requests(step.Live), len(d.following())
-	if len(swallowed) != 1 || len(before) < 2 || !d.peer.Settled() {
+	if len(swallowed) != 1 || len(before) < 2 || !d.peer.AllConfirmed() {
 		t.Fatalf("%d live REQs, %d without an answer", len(before), len(swallowed))
 	}
 	var closed []string
@@ -209,7 +209,7 @@ func TestALiveREQWithoutAnAnswerIsSentAgain(t *testing.T) {
 			t.Errorf("%s was answered and is closed", r.Sub)
 		}
 	}
-	if !d.peer.Settled() || follows+len(lost.Filters) != len(d.following()) {
+	if !d.peer.AllConfirmed() || follows+len(lost.Filters) != len(d.following()) {
 		t.Errorf("%d filters are live, %d before beside %d", len(d.following()), follows, len(lost.Filters))
 	}
 }

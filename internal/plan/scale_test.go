@@ -155,7 +155,7 @@ func newHousehold(t testing.TB, u plan.URL, h habit) *household {
 func (h *household) settle(most time.Duration) {
 	h.t.Helper()
 	end := h.clock.Mono + most
-	for !h.peer.Settled() || len(h.queue) > 0 {
+	for !h.peer.AllConfirmed() || len(h.queue) > 0 {
 		at, in := end+1, step.Input(step.Tick{})
 		if wake, ok := h.peer.Wake(); ok {
 			at = wake
@@ -275,7 +275,7 @@ func spread[T ~int | ~int64](of []T) string {
 
 func mb(n uint64) float64 { return float64(n) / (1 << 20) }
 
-// Every relay settles within its limits, whatever the size of the world.
+// Every relay isUndecided within its limits, whatever the size of the world.
 func TestScale(t *testing.T) {
 	sizes := []scale{{100, 5000, 1000, 20, 5}}
 	if *fullScale {

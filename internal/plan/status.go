@@ -41,7 +41,7 @@ func (p *Peer) Status() status.Relay {
 		if s.LiveREQs, s.SweptRoots = c.side.Len(), c.sweptRoots(); s.SweptRoots > 0 {
 			s.Turn.Duration = c.turnOf(p.now.Mono)
 		}
-		if p.Settled() && !s.OnlyMailbox {
+		if p.AllConfirmed() && !s.OnlyMailbox {
 			s.Phase = status.PhaseLive
 		}
 	}
@@ -87,8 +87,8 @@ func (p *Peer) health() status.Health {
 	return status.Healthy
 }
 
-// Settled says that the relay is connected and everything wanted is confirmed, but for what the relay refuses to be asked
+// AllConfirmed says that the relay is connected and everything wanted is confirmed, but for what the relay refuses to be asked
 // for.
-func (p *Peer) Settled() bool {
+func (p *Peer) AllConfirmed() bool {
 	return p.conn != nil && p.confirmed.Len()+p.suspects.under.Refused() == p.wanted.Len()
 }

@@ -29,9 +29,9 @@ type catchup struct {
 
 // besideStored is what the stored side asks of the other parts.
 type besideStored interface {
-	Settled() bool // whether all that is wanted is confirmed
-	progress()     // an item is confirmed that was not before
-	kindsEmptied() // begins anew with a relay that answers nothing without kinds
+	AllConfirmed() bool // whether all that is wanted is confirmed
+	progress()          // an item is confirmed that was not before
+	kindsEmptied()      // begins anew with a relay that answers nothing without kinds
 }
 
 // addGroups splits a lot into groups that fit stored filters.
@@ -75,7 +75,7 @@ func (c *catchup) dropGroups(match func(*group) bool) {
 		g.over = true
 		for _, t := range g.tasks {
 			c.abandon(t)
-			c.forgetSettling(t)
+			c.forgetUndecided(t)
 			t.end()
 			c.leave(t)
 		}
@@ -211,7 +211,7 @@ func (c *catchup) taskFailed(t *task, why string) {
 
 // pause stops catch-up for a while, as the relay asked to slow down.
 func (c *catchup) pause() {
-	c.slower(c.rest.Settled())
+	c.slower(c.rest.AllConfirmed())
 	c.references.inquiry.Slower()
 }
 

@@ -80,7 +80,7 @@ func TestAValueIsFoundByHalving(t *testing.T) {
 			t.Errorf("after a quarter of an hour %+v", s)
 		}
 		d.pass(minutes(15))
-		if s := d.peer.Status(); s.Refused != 3 || !d.peer.Settled() || s.Phase != "live" || s.Behind != 0 {
+		if s := d.peer.Status(); s.Refused != 3 || !d.peer.AllConfirmed() || s.Phase != "live" || s.Behind != 0 {
 			t.Errorf("%+v", s)
 		}
 		if n := d.trials(); n > 70 {
@@ -177,7 +177,7 @@ func TestOddValuesComeLastAndApart(t *testing.T) {
 	f.AddAll(f.Announce(key(1), strings.Repeat("x", 184), 1, []string{us, string(here)})).Step() // 255 bytes with the rest of the address
 	d := newDriver(t, plan.Config{})
 	d.connect(f.Wants[here], capacity.Limits{})
-	if n := d.trials(); n != 0 || !d.peer.Settled() {
+	if n := d.trials(); n != 0 || !d.peer.AllConfirmed() {
 		t.Errorf("%d trials of a value that all relays take", n)
 	}
 }
@@ -354,7 +354,7 @@ func TestWhatIsRefusedHoldsNoMark(t *testing.T) {
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	d.connect(manyRepos(t, 10, 4), capacity.Limits{})
 	d.pass(time.Minute)
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Fatal("not settled")
 	}
 	d.do(step.Disconnected{Reason: "reset"})
@@ -368,7 +368,7 @@ func TestWhatIsRefusedHoldsNoMark(t *testing.T) {
 	d.pass(time.Minute)
 	d.do(step.Connected{})
 	d.pass(time.Minute)
-	if n := d.peer.HeldItems(); n != 0 || d.peer.Status().Refused != 1 || !d.peer.Settled() {
+	if n := d.peer.HeldItems(); n != 0 || d.peer.Status().Refused != 1 || !d.peer.AllConfirmed() {
 		t.Errorf("%d items are held, %+v", n, d.peer.Status())
 	}
 }

@@ -12,23 +12,23 @@ import (
 
 // task reads everything that one stored filter matches from the relay.
 type task struct {
-	group    *group
-	filter   nostr.Filter
-	after    time.Duration // not before, when put off
-	tries    int
-	over     bool // done or abandoned
-	extra    bool // nobody waits for it: where the relay refuses it, it is done
-	behind   bool // it was put off until another has what both need
-	doubted  bool // it was asked whether the relay answers filters without kinds
-	req      *request
-	pager    *paging.Pager
-	tally    coverage.Tally
-	neg      *compare.Comparison
-	settling []*request // answered requests by id that are not decided yet
-	differ   int        // events of one side only, in the windows that were compared
-	here     int        // events here, likewise
-	untold   bool       // not all that was compared tells what the relay lacks
-	lacks    []nostr.ID // where everything is compared: what the relay lacks of what others are shown
+	group     *group
+	filter    nostr.Filter
+	after     time.Duration // not before, when put off
+	tries     int
+	over      bool // done or abandoned
+	extra     bool // nobody waits for it: where the relay refuses it, it is done
+	behind    bool // it was put off until another has what both need
+	doubted   bool // it was asked whether the relay answers filters without kinds
+	req       *request
+	pager     *paging.Pager
+	tally     coverage.Tally
+	neg       *compare.Comparison
+	undecided []*request // answered requests by id that are not decided yet
+	differ    int        // events of one side only, in the windows that were compared
+	here      int        // events here, likewise
+	untold    bool       // not all that was compared tells what the relay lacks
+	lacks     []nostr.ID // where everything is compared: what the relay lacks of what others are shown
 }
 
 // page has what lies in s read page by page.
@@ -43,18 +43,18 @@ func (t *task) compares(n *compare.Comparison) { t.neg = n }
 // forget drops all that the task has found: it begins again.
 func (t *task) forget() { t.pager, t.neg, t.tally = nil, nil, coverage.Tally{} }
 
-// settle lets the task go on, though the door has not decided all of what the request r brought.
-func (t *task) settle(r *request) { t.settling, t.req = append(t.settling, r), nil }
+// leaveUndecided lets the task go on, though the door has not decided all of what the request r brought.
+func (t *task) leaveUndecided(r *request) { t.undecided, t.req = append(t.undecided, r), nil }
 
-// settled takes that the door has decided all of what r brought, while the task went on.
-func (t *task) settled(r *request) {
-	t.settling = slices.DeleteFunc(t.settling, func(x *request) bool { return x == r })
+// decided takes that the door has decided all of what r brought, while the task went on.
+func (t *task) decided(r *request) {
+	t.undecided = slices.DeleteFunc(t.undecided, func(x *request) bool { return x == r })
 }
 
-// takeSettling returns the requests that are not decided yet, and forgets them.
-func (t *task) takeSettling() []*request {
-	all := t.settling
-	t.settling = nil
+// takeUndecided returns the requests that are not decided yet, and forgets them.
+func (t *task) takeUndecided() []*request {
+	all := t.undecided
+	t.undecided = nil
 	return all
 }
 

@@ -57,7 +57,7 @@ func TestRequestsToVanishAreFollowed(t *testing.T) {
 				t.Errorf("away for %v: asks %s, heard last at %d", away, f.AppendJSON(nil), heard.Unix())
 			}
 		}
-		if !d.peer.Settled() {
+		if !d.peer.AllConfirmed() {
 			t.Errorf("%+v", d.peer.Status())
 		}
 	}
@@ -83,7 +83,7 @@ func TestNothingWaitsForRequestsToVanish(t *testing.T) {
 		}
 		d.connect(w, capacity.Limits{})
 		d.pass(10 * time.Second)
-		if s := d.peer.Status(); !d.peer.Settled() || s.LiveREQs == 0 {
+		if s := d.peer.Status(); !d.peer.AllConfirmed() || s.LiveREQs == 0 {
 			t.Errorf("%s: %+v", text, s)
 		}
 	}
@@ -102,7 +102,7 @@ func TestSilenceAboutRequestsToVanish(t *testing.T) {
 	}
 	d.connect(w, capacity.Limits{})
 	d.pass(65 * time.Second)
-	if !d.peer.Settled() {
+	if !d.peer.AllConfirmed() {
 		t.Errorf("%+v", d.peer.Status())
 	}
 }

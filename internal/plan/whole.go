@@ -50,9 +50,9 @@ type wholly struct {
 
 // besideWhole is what whole asks of the other parts.
 type besideWhole interface {
-	mayCompare() bool // whether the relay may bear to be compared with as a whole
-	compares() bool   // whether it has shown that it compares
-	Settled() bool    // whether all that is wanted is confirmed
+	mayCompare() bool   // whether the relay may bear to be compared with as a whole
+	compares() bool     // whether it has shown that it compares
+	AllConfirmed() bool // whether all that is wanted is confirmed
 }
 
 // begin asks a connection as a whole from its beginning on, where the relay is known to be alike.
@@ -72,7 +72,7 @@ func (w *whole) tend() {
 		w.unlike(w.leave, "it brings what is not wanted, or not what is")
 		w.leave = 0
 	}
-	if w.on || w.likeness.Alike() || !w.rest.compares() || !w.bears() || !w.rest.Settled() ||
+	if w.on || w.likeness.Alike() || !w.rest.compares() || !w.bears() || !w.rest.AllConfirmed() ||
 		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.side.Waiting()) > 0 || w.live.side.Moving() {
 		return
 	}

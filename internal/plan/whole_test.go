@@ -110,7 +110,7 @@ func (w *twins) without() (live, negs, all int) {
 // wholly fails the test unless everything was asked by one live REQ and one reconciliation, and is confirmed.
 func (w *twins) wholly(when string) {
 	w.t.Helper()
-	if live, negs, all := w.without(); live != 1 || negs != 1 || all != 2 || !w.peer.Settled() {
+	if live, negs, all := w.without(); live != 1 || negs != 1 || all != 2 || !w.peer.AllConfirmed() {
 		w.t.Errorf("%s: %d live REQs and %d reconciliations without a filter, of %d; %+v", when, live, negs, all, w.peer.Status())
 	}
 }
@@ -133,14 +133,14 @@ func (w *twins) byItems(when string) {
 			w.t.Errorf("%s: it is still followed as a whole", when)
 		}
 	}
-	if !w.peer.Settled() || len(w.following()) < 5 {
+	if !w.peer.AllConfirmed() || len(w.following()) < 5 {
 		w.t.Errorf("%s: %d live filters; %+v", when, len(w.following()), w.peer.Status())
 	}
 }
 
 func TestARelayThatHoldsTheSameIsAskedAsAWhole(t *testing.T) {
 	w := newTwins(t, 300, plan.Config{}).begin()
-	if live, negs, _ := w.without(); live != 0 || negs != 1 || !w.peer.Settled() {
+	if live, negs, _ := w.without(); live != 0 || negs != 1 || !w.peer.AllConfirmed() {
 		t.Fatalf("at first %d live REQs and %d reconciliations without a filter", live, negs)
 	}
 	for _, gap := range []time.Duration{time.Minute, time.Hour, 20 * time.Hour} {
@@ -149,7 +149,7 @@ func TestARelayThatHoldsTheSameIsAskedAsAWhole(t *testing.T) {
 	}
 	w.sent = nil
 	w.pass(26 * time.Hour)
-	if live, negs, _ := w.without(); live != 0 || negs != 1 || !w.peer.Settled() {
+	if live, negs, _ := w.without(); live != 0 || negs != 1 || !w.peer.AllConfirmed() {
 		t.Errorf("in a full resync %d live REQs and %d reconciliations without a filter", live, negs)
 	}
 }
@@ -159,7 +159,7 @@ func TestAFullResyncTurnsToTheWhole(t *testing.T) {
 	w := newTwins(t, 300, plan.Config{}).begin()
 	w.sent = nil
 	w.pass(26 * time.Hour)
-	if live, negs, _ := w.without(); live != 1 || negs != 1 || len(w.following()) != 1 || !w.peer.Settled() {
+	if live, negs, _ := w.without(); live != 1 || negs != 1 || len(w.following()) != 1 || !w.peer.AllConfirmed() {
 		t.Errorf("%d live REQs and %d reconciliations without a filter, %d filters are live", live, negs, len(w.following()))
 	}
 }
@@ -189,7 +189,7 @@ func TestWhatIsWantedLaterIsFollowedAlready(t *testing.T) {
 	old := w.mint.Event(nostr.KindComment, key(9), epoch.Unix()-77, nostr.Tag{"e", wanttest.RootIDs(w.want(), w.want().Repos[0])[5].String()})
 	w.theirs = append(w.theirs, old)
 	w.do(step.Wanted{Want: w.want()})
-	if live, negs, all := w.without(); live != 0 || negs != 0 || all != 3 || !w.peer.Settled() || !slices.Contains(w.ours, old) {
+	if live, negs, all := w.without(); live != 0 || negs != 0 || all != 3 || !w.peer.AllConfirmed() || !slices.Contains(w.ours, old) {
 		t.Errorf("%d live REQs, %d reconciliations without a filter, %d in all; here %v", live, negs, all, slices.Contains(w.ours, old))
 	}
 	for _, id := range wanttest.RootIDs(w.want(), w.want().Repos[0]) {
@@ -248,7 +248,7 @@ func TestARelayThatDiffersMuchIsAskedByItems(t *testing.T) {
 		w := newTwins(t, 300, plan.Config{})
 		change(w)
 		w.begin()
-		if _, negs, _ := w.without(); negs != 1 || !w.peer.Settled() {
+		if _, negs, _ := w.without(); negs != 1 || !w.peer.AllConfirmed() {
 			t.Errorf("%s: %d reconciliations without a filter", name, negs)
 		}
 		if requests, _ := w.byIDs(); requests > 0 {
@@ -312,7 +312,7 @@ func TestWhatARelayLacksOfTheWholeIsBounded(t *testing.T) {
 	if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
 		t.Errorf("%d bytes", took)
 	}
-	if w.peer.Record().Alike || !w.peer.Settled() {
+	if w.peer.Record().Alike || !w.peer.AllConfirmed() {
 		t.Error("it is taken for alike")
 	}
 }
@@ -397,7 +397,7 @@ func TestARelayWithMuchElseIsFollowedByItems(t *testing.T) {
 				w.do(step.Decided{Sub: sub, ID: e.ID, Outcome: policy.Duplicate})
 			}
 		}
-		if whole := len(w.following()) == 1; whole != c.whole || !w.peer.Settled() {
+		if whole := len(w.following()) == 1; whole != c.whole || !w.peer.AllConfirmed() {
 			t.Errorf("%d of %d unwanted: as a whole %v", c.unwanted, c.of, whole)
 		}
 	}
@@ -488,7 +488,7 @@ func TestCoverageOfTheWhole(t *testing.T) {
 	}
 	w.ours = append(w.ours, w.comment(3))
 	w.again(time.Hour)
-	if got := coverage(); got != lacking || !w.peer.Settled() { // what was known stays
+	if got := coverage(); got != lacking || !w.peer.AllConfirmed() { // what was known stays
 		t.Errorf("covered %s when it could not be read", got)
 	}
 	w.hold, w.theirs = nil, slices.Clone(w.ours)
@@ -548,7 +548,7 @@ func TestCoverageOfTheWholeIsToldOnce(t *testing.T) {
 			if !refused {
 				want = "1.000"
 			}
-			if c := w.peer.Status().Coverage; c == nil || fmt.Sprintf("%.3f", *c) != want || !w.peer.Settled() {
+			if c := w.peer.Status().Coverage; c == nil || fmt.Sprintf("%.3f", *c) != want || !w.peer.AllConfirmed() {
 				t.Errorf("not covered %s, or not settled; %+v", want, w.peer.Status())
 			}
 		})
@@ -705,7 +705,7 @@ func TestTheWholeIsComparedWithoutKinds(t *testing.T) {
 	w.theirs = append(w.theirs, other)
 	w.sent = nil
 	w.do(step.Reconsider{})
-	if _, negs, _ := w.without(); negs != 1 || !slices.Contains(w.ours, other) || !w.peer.Settled() || len(w.following()) != 1 {
+	if _, negs, _ := w.without(); negs != 1 || !slices.Contains(w.ours, other) || !w.peer.AllConfirmed() || len(w.following()) != 1 {
 		t.Errorf("%d reconciliations without a filter; here %v; %+v", negs, slices.Contains(w.ours, other), w.peer.Status())
 	}
 }
@@ -769,7 +769,7 @@ func TestCoverageAfterEventsThatCouldNotBeStored(t *testing.T) {
 			if !slices.ContainsFunc(w.sent, func(e step.Effect) bool { _, is := e.(step.OpenNeg); return is }) {
 				t.Error("nothing is compared again")
 			}
-			if after := coverage(); after != before || !w.peer.Settled() {
+			if after := coverage(); after != before || !w.peer.AllConfirmed() {
 				t.Errorf("covered %s before, %s after", before, after)
 			}
 		})
@@ -798,7 +798,7 @@ func TestCoverageOfAComparisonThatWasNotToldOf(t *testing.T) {
 	w.open, w.sent = map[string]step.Request{}, nil
 	w.do(step.Connected{})
 	w.pass(time.Minute)
-	if c := w.peer.Status().Coverage; !asked || !w.peer.Settled() || c == nil || *c != 1 {
+	if c := w.peer.Status().Coverage; !asked || !w.peer.AllConfirmed() || c == nil || *c != 1 {
 		t.Errorf("asked %v; %+v", asked, w.peer.Status())
 	}
 }
@@ -838,7 +838,7 @@ func TestWhatComesInPagesOnlyIsRead(t *testing.T) {
 	}
 	w.again(time.Hour)
 	w.pass(time.Minute)
-	if !w.peer.Settled() || !slices.Contains(w.ours, paged) {
+	if !w.peer.AllConfirmed() || !slices.Contains(w.ours, paged) {
 		t.Errorf("it is here: %v", slices.Contains(w.ours, paged))
 	}
 }
@@ -953,7 +953,7 @@ func TestDifferencesOfAllPartsCount(t *testing.T) {
 		return nil
 	}
 	w.begin()
-	if !w.peer.Settled() || w.peer.Record().Alike || len(w.ours) > 300+1000+200 {
+	if !w.peer.AllConfirmed() || w.peer.Record().Alike || len(w.ours) > 300+1000+200 {
 		t.Errorf("alike: %v, %d events here", w.peer.Record().Alike, len(w.ours))
 	}
 }
@@ -972,7 +972,7 @@ func TestARelayThatCutsTheWhole(t *testing.T) {
 	w.ours = w.ours[200:]
 	w.hold = func(e step.Effect) bool { return false }
 	w.begin()
-	if s := w.peer.Status(); s.Negentropy != "works" || w.peer.Record().Alike || !w.peer.Settled() {
+	if s := w.peer.Status(); s.Negentropy != "works" || w.peer.Record().Alike || !w.peer.AllConfirmed() {
 		t.Errorf("negentropy %s, alike %v", s.Negentropy, w.peer.Record().Alike)
 	}
 }
@@ -1008,7 +1008,7 @@ func TestFindingOutHoldsNothingUp(t *testing.T) {
 		open, is := e.(step.OpenNeg)
 		return is && open.Filter.Tags == nil && open.Filter.Kinds == nil
 	}
-	if w.begin(); !w.peer.CaughtUp() || !w.peer.Settled() {
+	if w.begin(); !w.peer.CaughtUp() || !w.peer.AllConfirmed() {
 		t.Error("it is not caught up")
 	}
 }

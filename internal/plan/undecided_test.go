@@ -75,7 +75,7 @@ func (s *slowDoor) decides(n int) {
 // TestTheNextIDsAreAskedBeforeTheLastAreDecided, up to a bound, and nothing is confirmed before all are.
 func TestTheNextIDsAreAskedBeforeTheLastAreDecided(t *testing.T) {
 	s := newSlowDoor(t, 1000, 500)
-	const ahead = plan.MostSettling + 1
+	const ahead = plan.MostUndecided + 1
 	if len(s.subs) != ahead || len(s.driver.open) != len(s.following()) && s.most > 3 {
 		t.Fatalf("%d requests by id before anything is decided, want %d", len(s.subs), ahead)
 	}
@@ -91,13 +91,13 @@ func TestTheNextIDsAreAskedBeforeTheLastAreDecided(t *testing.T) {
 		if n == 1 || n == ahead {
 			continue
 		}
-		if s.peer.Settled() {
+		if s.peer.AllConfirmed() {
 			t.Errorf("settled before request %d was decided", n)
 		}
 		s.decides(n)
 	}
 	requests, times := s.byIDs()
-	if requests != 10 || len(times) != 1000 || !s.peer.Settled() || s.peer.Counted().Undelivered != 0 {
+	if requests != 10 || len(times) != 1000 || !s.peer.AllConfirmed() || s.peer.Counted().Undelivered != 0 {
 		t.Errorf("%d requests for %d ids, %+v", requests, len(times), s.peer.Status())
 	}
 }
@@ -106,8 +106,8 @@ func TestTheNextIDsAreAskedBeforeTheLastAreDecided(t *testing.T) {
 func TestTheLastIDsMayBeDecidedFirst(t *testing.T) {
 	s := newSlowDoor(t, 300, 500)
 	for _, n := range []int{2, 0, 1} {
-		if s.decides(n); s.peer.Settled() != (n == 1) {
-			t.Errorf("settled %v after request %d was decided", s.peer.Settled(), n)
+		if s.decides(n); s.peer.AllConfirmed() != (n == 1) {
+			t.Errorf("settled %v after request %d was decided", s.peer.AllConfirmed(), n)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestWhatIsBeingDecidedIsAskedForOnce(t *testing.T) {
 		s.decides(n)
 	}
 	requests, times := s.byIDs()
-	if requests != 3 || len(times) != 300 || !s.peer.Settled() {
+	if requests != 3 || len(times) != 300 || !s.peer.AllConfirmed() {
 		t.Errorf("%d requests for %d ids, %+v", requests, len(times), s.peer.Status())
 	}
 }
@@ -132,7 +132,7 @@ func TestSilenceIsNotCountedWhileTheDoorDecides(t *testing.T) {
 		s.decides(n)
 	}
 	requests, times := s.byIDs()
-	if requests != 3 || len(times) != 300 || !s.peer.Settled() {
+	if requests != 3 || len(times) != 300 || !s.peer.AllConfirmed() {
 		t.Errorf("%d requests for %d ids, %+v", requests, len(times), s.peer.Status())
 	}
 }
@@ -187,14 +187,14 @@ func TestWhatCouldNotBeStoredAheadIsAskedAgain(t *testing.T) {
 	s.decides(0)
 	s.decides(1)
 	s.decides(2)
-	if s.peer.Settled() || len(s.subs) != 3 {
-		t.Errorf("settled %v after %d requests though events could not be stored", s.peer.Settled(), len(s.subs))
+	if s.peer.AllConfirmed() || len(s.subs) != 3 {
+		t.Errorf("settled %v after %d requests though events could not be stored", s.peer.AllConfirmed(), len(s.subs))
 	}
 	s.pass(2 * time.Minute)
 	for n := 3; n < len(s.subs); n++ {
 		s.decides(n)
 	}
-	if len(s.subs) != 4 || len(s.library.ours) != 300 || !s.peer.Settled() {
+	if len(s.subs) != 4 || len(s.library.ours) != 300 || !s.peer.AllConfirmed() {
 		t.Errorf("%d requests, %d events, %+v", len(s.subs), len(s.library.ours), s.peer.Status())
 	}
 }
@@ -213,7 +213,7 @@ func TestWhatIsUnwantedWhileItIsDecided(t *testing.T) {
 			s.decides(n)
 		}
 	}
-	if len(s.subs) != 3 || !s.peer.Settled() {
+	if len(s.subs) != 3 || !s.peer.AllConfirmed() {
 		t.Errorf("%d requests, %+v", len(s.subs), s.peer.Status())
 	}
 }
@@ -225,7 +225,7 @@ func TestWhatDidNotComeAheadIsAskedAgain(t *testing.T) {
 	for n := 0; n < len(s.subs); n++ {
 		s.decides(n)
 	}
-	if len(s.library.ours) != 300 || s.paged() > 1 || !s.peer.Settled() { // one page is a probe
+	if len(s.library.ours) != 300 || s.paged() > 1 || !s.peer.AllConfirmed() { // one page is a probe
 		t.Errorf("%d events, %d pages, %+v", len(s.library.ours), s.paged(), s.peer.Status())
 	}
 }
@@ -261,7 +261,7 @@ func TestARefusalWhileTheDoorDecides(t *testing.T) {
 		t.Fatalf("%d requests, the last one for %d", len(s.subs), len(s.waiting[s.subs[len(s.subs)-1]]))
 	}
 	s.decides(5)
-	if len(s.library.ours) != 300 || !s.peer.Settled() {
+	if len(s.library.ours) != 300 || !s.peer.AllConfirmed() {
 		t.Errorf("%d events, %+v", len(s.library.ours), s.peer.Status())
 	}
 }

@@ -8,24 +8,24 @@ import (
 
 // The relay need not wait for the door of this relay: while the door decides the events of one request by id, the next one is sent.
 
-// mostSettling bounds the requests by id of one task that wait for the door, beside the open one.
-const mostSettling = 4
+// mostUndecided bounds the requests by id of one task that wait for the door, beside the open one.
+const mostUndecided = 4
 
-// settle lets a task go on that has more ids to request, though the door still decides events of r.
-func (c *catchup) settle(r *request) {
+// goAhead lets a task go on that has more ids to request, though the door still decides events of r.
+func (c *catchup) goAhead(r *request) {
 	t := r.task
-	if r.batch == nil || len(t.neg.Needs()) == 0 || len(t.settling) == mostSettling || t.group.Layer == want.LayerReferences {
+	if r.batch == nil || len(t.neg.Needs()) == 0 || len(t.undecided) == mostUndecided || t.group.Layer == want.LayerReferences {
 		return
 	}
-	t.settle(r)
+	t.leaveUndecided(r)
 	c.proceed(t)
 }
 
-// settled takes that the door has decided all events of a request whose task went on meanwhile.
-func (c *catchup) settled(r *request) {
+// allDecided takes that the door has decided all events of a request whose task went on meanwhile.
+func (c *catchup) allDecided(r *request) {
 	c.remove(r)
 	t := r.task
-	t.settled(r)
+	t.decided(r)
 	running := slices.Contains(c.running, t)
 	if r.failed {
 		c.abandon(t)
@@ -43,23 +43,23 @@ func (c *catchup) settled(r *request) {
 			c.proceed(t)
 		}
 	case t.req.kind == asksIDs && t.req.answered:
-		c.settle(t.req)
+		c.goAhead(t.req)
 	}
 }
 
 // forgetFound lets a task begin again.
 func (c *catchup) forgetFound(t *task) {
-	c.forgetSettling(t)
+	c.forgetUndecided(t)
 	t.forget()
 	c.letGo(c.now.Mono)
 }
 
-// forgetSettling forgets the requests of a task whose events the door still decides.
-func (c *catchup) forgetSettling(t *task) {
-	if len(t.settling) == 0 {
+// forgetUndecided forgets the requests of a task whose events the door still decides.
+func (c *catchup) forgetUndecided(t *task) {
+	if len(t.undecided) == 0 {
 		return
 	}
-	for _, r := range t.takeSettling() {
+	for _, r := range t.takeUndecided() {
 		c.remove(r)
 	}
 	c.letGo(c.now.Mono)
@@ -67,7 +67,7 @@ func (c *catchup) forgetSettling(t *task) {
 
 // fetchEnded lets the tasks go on that wait behind t, if t has all events that it requested by id.
 func (c *catchup) fetchEnded(t *task) {
-	if len(t.neg.Needs())+len(t.settling) == 0 {
+	if len(t.neg.Needs())+len(t.undecided) == 0 {
 		c.letGo(c.now.Mono)
 	}
 }
