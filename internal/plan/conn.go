@@ -30,7 +30,7 @@ func (p *Peer) connected(in step.Connected) {
 		p.marks()
 		p.coverage.Begin()
 	}
-	p.references.visit()
+	p.references.first()
 	if p.resyncAt == 0 || !quick {
 		p.scheduleResync()
 	}

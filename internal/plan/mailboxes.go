@@ -18,13 +18,6 @@ func (p *Peer) dialAt() time.Duration {
 	return p.dialing.At()
 }
 
-// visit has a relay that was not visited before asked at once.
-func (r *references) visit() {
-	if r.want.OnlyMailbox() {
-		r.inquiry.Plan(r.now.Mono)
-	}
-}
-
 // becomeIndex has layer 4 asked at once, where it never was, of a relay that is to tell lists of relays from now on: on a fresh start
 // nobody takes part yet, and what an index tells leads to all else.
 func (r *references) becomeIndex(old *want.Want) {

@@ -21,6 +21,20 @@ type references struct {
 	sub     string   // of the page of the store that is being read
 }
 
+// bootstrapGrace is how long layer 4 waits at least for what the announcements of a bootstrap relay lead to.
+const bootstrapGrace = 10 * time.Minute
+
+// first makes layer 4 due soon at a relay that was never asked in it, where the first full resync would be too late: a relay that is only visited
+// has nothing else to be asked, and who moves here from a bootstrap relay may stop that one on the next day.
+func (r *references) first() {
+	switch {
+	case r.want.OnlyMailbox():
+		r.inquiry.Plan(r.now.Mono)
+	case r.want != nil && r.want.Bootstrap:
+		r.inquiry.Plan(r.now.Mono + bootstrapGrace)
+	}
+}
+
 // begin takes that a connection has opened.
 func (r *references) begin(stored *catchup) {
 	r.stored = stored

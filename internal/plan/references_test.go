@@ -229,3 +229,36 @@ func TestLayerFourKeepsItsPaceAndItsBudget(t *testing.T) {
 		t.Errorf("after two days %d of %d are asked, %d of them twice", len(asked), comments, twice)
 	}
 }
+
+// Who moves here from a bootstrap relay may stop that relay on the next day: profiles, deletions and answers to answers do not wait until then.
+func TestABootstrapRelayIsAskedInLayerFourSoon(t *testing.T) {
+	f := newForum(t, 1)
+	like := f.reaction(f.events[2], key(50))
+	f.theirs(like)
+	w := *f.want
+	w.Bootstrap = true
+	f.want = &w
+
+	d := f.reader(t, 500)
+	d.connect(f.want, capacity.Limits{})
+	d.pass(9 * time.Minute)
+	if len(d.layer4) != 0 {
+		t.Error("asked while repositories and their events still come")
+	}
+	d.pass(6 * time.Minute)
+	if len(d.rounds()) != 1 || !f.has(like) {
+		t.Fatalf("%d rounds, has it %v", len(d.rounds()), f.has(like))
+	}
+	d.pass(22 * time.Hour)
+	if n := len(d.rounds()); n != 1 {
+		t.Errorf("%d rounds within a day", n)
+	}
+	again := f.reader(t, 500)
+	n := d.reborn(plan.Config{}, time.Minute, nil)
+	again.peer, again.clock = n.peer, n.clock
+	again.connect(f.want, capacity.Limits{})
+	again.pass(time.Hour)
+	if len(again.layer4) != 0 {
+		t.Error("a restart asks again")
+	}
+}

@@ -20,7 +20,7 @@ func TestAWholeRelay(t *testing.T) {
 		boot.Store(p.all()...)
 		w.start()
 		w.settle()
-		wait(time.Minute)
+		wait(20 * time.Minute) // until layer 4 has asked
 		fresh := func(when string, change func()) {
 			t.Helper()
 			before := len(boot.Frames())
