@@ -24,11 +24,17 @@ const (
 	storeRetry   = 10 * time.Second // when the store could not be read
 )
 
+// Times at which layer 4 is due that are no readings of the clock.
+const (
+	unplanned time.Duration = 0 // not known yet
+	soonest   time.Duration = 1 // the earliest that can be known
+)
+
 // Inquiry knows when layer 4 of one relay is due, how far it has come, and what it asks. It outlives connections, but for what is under way.
 // One question is open at a time, and only while nothing else is to be asked: nobody waits for its answer. Times are readings of the
-// steady clock. The zero value is due at no time; one goroutine uses it.
+// steady clock. Of the zero value no time is known, which counts as due; one goroutine uses it.
 type Inquiry struct {
-	at       time.Duration // when it is due; 0 = not known yet, and 1 as early as a time can be
+	at       time.Duration // when it is due
 	caughtBy time.Duration // until when it waits for the catch-up of the connection
 	tour     survey.Tour
 	mail     mailbox.Round
@@ -68,21 +74,21 @@ const (
 	letters                // what people write, from the mailbox
 )
 
-// At returns when layer 4 is due; 0 where that is not known yet.
+// At returns when layer 4 is due; unplanned, which is before any time, where that is not known yet.
 func (q *Inquiry) At() time.Duration { return q.at }
 
 // Plan makes layer 4 due at a time, where no time is known yet.
 func (q *Inquiry) Plan(at time.Duration) {
-	if q.at == 0 {
-		q.at = max(1, at)
+	if q.at == unplanned {
+		q.at = max(soonest, at)
 	}
 }
 
 // Soon makes layer 4 due now.
-func (q *Inquiry) Soon(now time.Duration) { q.at = max(1, now) }
+func (q *Inquiry) Soon(now time.Duration) { q.at = max(soonest, now) }
 
 // Due reports whether a round begins as soon as the relay is caught up with.
-func (q *Inquiry) Due(now time.Duration) bool { return q.at <= max(1, now) }
+func (q *Inquiry) Due(now time.Duration) bool { return q.at <= max(soonest, now) }
 
 // Active reports whether a round is under way.
 func (q *Inquiry) Active() bool { return q.active }

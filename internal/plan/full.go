@@ -18,7 +18,7 @@ func (f *following) full() bool {
 	return true
 }
 
-// fuller learns likewise that there must be room for stored requests beside the live REQs. It reports whether there is
+// fuller learns from a refusal that there must be room for stored requests beside the live REQs. It reports whether there is
 // one that can be given up for that.
 func (f *following) fuller() bool {
 	if !f.full() || !f.side.Expendable(f.want) {

@@ -12,7 +12,7 @@ import (
 type queues struct {
 	groups  []*group
 	fresh   [want.LayerRoots + 1]fifo.Queue[*group] // not begun, in turn; abandoned ones are skipped
-	ready   [want.LayerRoots + 1]fifo.Queue[*task]  // of groups that were begun, likewise
+	ready   [want.LayerRoots + 1]fifo.Queue[*task]  // of groups that were begun, in turn; abandoned ones are skipped
 	running []*task                                 // that have a request open
 	later   []*task                                 // put off
 }
@@ -87,9 +87,9 @@ func (q *queues) addBegun(g *group, t *task) {
 	q.ready[g.Layer].Push(t)
 }
 
-// purge takes what was abandoned out of the queues when it is more than what waits
+// dropOver takes what was abandoned out of the queues when it is more than what waits
 // there: while few requests are answered nothing else does, and items come and go.
-func (q *queues) purge() {
+func (q *queues) dropOver() {
 	for layer := range q.fresh {
 		if fresh := &q.fresh[layer]; fresh.Len() > 2*len(q.groups)+spareQueue {
 			fresh.DeleteFunc(func(g *group) bool { return g.over })

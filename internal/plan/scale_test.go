@@ -275,7 +275,7 @@ func spread[T ~int | ~int64](of []T) string {
 
 func mb(n uint64) float64 { return float64(n) / (1 << 20) }
 
-// Every relay isUndecided within its limits, whatever the size of the world.
+// Every relay settles within its limits, whatever the size of the world.
 func TestScale(t *testing.T) {
 	sizes := []scale{{100, 5000, 1000, 20, 5}}
 	if *fullScale {

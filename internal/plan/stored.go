@@ -127,7 +127,7 @@ func (c *catchup) next() *task {
 // tendTasks starts stored requests: few at once, none while the relay asked
 // for a pause.
 func (c *catchup) tendTasks() {
-	c.purge()
+	c.dropOver()
 	c.due(c.now.Mono)
 	for c.now.Mono >= c.pausedTill {
 		if len(c.running) >= c.atOnce() {

@@ -26,7 +26,7 @@ type task struct {
 	neg       *compare.Comparison
 	undecided []*request // answered requests by id that are not decided yet
 	differ    int        // events of one side only, in the windows that were compared
-	here      int        // events here, likewise
+	here      int        // events here in these windows
 	untold    bool       // not all that was compared tells what the relay lacks
 	lacks     []nostr.ID // where everything is compared: what the relay lacks of what others are shown
 }

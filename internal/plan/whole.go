@@ -31,7 +31,7 @@ type whole struct {
 	coverage *coverage.Book
 	rest     besideWhole
 	live     *following // of the connection
-	stored   *catchup   // likewise
+	stored   *catchup   // of the connection
 	likeness likeness.Likeness
 	hidden   compare.Withheld // of comparisons as a whole
 	wholly
