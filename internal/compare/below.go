@@ -14,7 +14,8 @@ import (
 // a small REQ, asks for the oldest second of which the relay showed an event, and for the
 // time below. Where an event comes that the relay did not show, the window is compared once
 // more, as the event may be news. An event that the relay does not show even then proves that
-// the relay truncates.
+// the relay truncates. A probe asks for more than could come, as some relays count events
+// against the limit of a REQ that they do not give.
 
 // MostProbed bounds the events that a probe asks for. Where a probe would need more,
 // the time below is paged.
@@ -180,7 +181,7 @@ func (n *Comparison) Below(r Relay) Look {
 	if until < w.Since {
 		return n.noneBelow()
 	}
-	return Look{Probe: &ProbeFilter{Span: paging.Span{Since: w.Since, Until: until}, Limit: max(limit, leastProbed)}}
+	return Look{Probe: &ProbeFilter{Span: paging.Span{Since: w.Since, Until: until}, Limit: max(limit, leastProbed, min(MostProbed, r.Most))}}
 }
 
 // Answer is what a probe brought.

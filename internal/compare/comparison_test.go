@@ -25,6 +25,7 @@ type relay struct {
 	tooBig   int               // events of a window that it does not compare; 0 = any number
 	atOnce   int               // ids that it gives at once; 0 = any number
 	keeps    map[nostr.ID]bool // what it shows and does not give
+	counts   bool              // what it keeps counts against the limit of a REQ
 	byPage   map[nostr.ID]bool // what it gives in pages alone
 	proven   bool              // all was read in full before
 	known    Relay             // of it
@@ -185,8 +186,11 @@ func (r *relay) look(l Look) {
 	case l.Probe != nil:
 		r.note("probe %d", l.Probe.Limit)
 		a := NewAnswer(*l.Probe)
-		gives := slices.DeleteFunc(in(r.theirs, l.Probe.Span), func(x Dated) bool { return r.keeps[x.ID] })
-		for _, x := range gives[:min(l.Probe.Limit, len(gives))] {
+		gives, kept := in(r.theirs, l.Probe.Span), func(x Dated) bool { return r.keeps[x.ID] }
+		if !r.counts {
+			gives = slices.DeleteFunc(gives, kept)
+		}
+		for _, x := range slices.DeleteFunc(gives[:min(l.Probe.Limit, len(gives))], kept) {
 			r.n.Received(a, x)
 			r.receive(x)
 		}
@@ -244,7 +248,7 @@ func TestAComparison(t *testing.T) {
 	r := newRelay(t, 300, 50)
 	r.ours[id(7000)] = at(90) // the relay lacks it
 	r.run()
-	r.expect("compare", "look 250 up", "fetch 100", "fetch 100", "fetch 50", "probe 3", "probe 2")
+	r.expect("compare", "look 250 up", "fetch 100", "fetch 100", "fetch 50", "probe 20", "probe 20")
 	if !r.n.Complete() || r.n.Paged() || len(r.n.Missing()) > 0 || r.n.Size() != (Size{Opens: 1}) {
 		t.Errorf("%+v", r.n.Size())
 	}
@@ -254,10 +258,10 @@ func TestAComparison(t *testing.T) {
 		}
 	}
 	r.run() // a relay that has shown how much it brings is asked once
-	r.expect("compare", "probe 2")
+	r.expect("compare", "probe 20")
 	r.proven = true
 	r.run()
-	r.expect("compare", "probe 2")
+	r.expect("compare", "probe 20")
 	if r.n.Size().Set > 0 {
 		t.Error("the set is kept")
 	}
@@ -331,6 +335,23 @@ func TestARelayThatCuts(t *testing.T) {
 	}
 }
 
+// A relay that cuts is found out also where it counts events against the limit of a REQ that it does not give.
+func TestARelayThatCutsAndCounts(t *testing.T) {
+	for _, keeps := range []int{1, 3, 10} {
+		for _, shows := range []int{1, 2, 10, 50} {
+			r := newRelay(t, 100, 0)
+			r.shows, r.counts = shows, true
+			for n := range keeps {
+				r.keeps[id(100-shows-n)] = true
+			}
+			r.run()
+			if r.lacks() > 0 || !r.known.Truncates {
+				t.Errorf("shows %d, keeps %d: %d are lacked, found out %v: %v", shows, keeps, r.lacks(), r.known.Truncates, r.log)
+			}
+		}
+	}
+}
+
 // What came to the relay between a comparison and its probe is news and no proof.
 func TestNewsIsNoProof(t *testing.T) {
 	r := newRelay(t, 20, 20)
@@ -339,7 +360,7 @@ func TestNewsIsNoProof(t *testing.T) {
 	r.theirs[id(100)] = at(-5)
 	for r.next(Terms{}) {
 	}
-	r.expect("compare", "probe 3", "compare", "probe 2")
+	r.expect("compare", "probe 20", "compare", "probe 20")
 	if r.known.Truncates || !r.n.Complete() {
 		t.Error("news counts as proof")
 	}
@@ -381,7 +402,7 @@ func TestNewsInPages(t *testing.T) {
 			r.theirs[id(100+len(r.log))] = at(0)
 		}
 	}
-	r.expect("compare", "look 20 up", "fetch 20", "below", "compare", "probe 3", "below")
+	r.expect("compare", "look 20 up", "fetch 20", "below", "compare", "probe 20", "below")
 	if r.known.Truncates || r.n.Complete() {
 		t.Errorf("cuts: %v, complete: %v", r.known.Truncates, r.n.Complete())
 	}
@@ -398,7 +419,7 @@ func TestWhereMostlyNothingMatches(t *testing.T) {
 	r.expect("compare", "below")
 	r = newRelay(t, 0, 0)
 	r.run()
-	r.expect("compare", "probe 2")
+	r.expect("compare", "probe 20")
 	r = newRelay(t, 3, 0)
 	r.known.Sparse = true
 	r.shows = 1
@@ -486,7 +507,7 @@ func TestWhatDoesNotCome(t *testing.T) {
 	r.keeps[id(40)] = true
 	r.byPage[id(39)] = true
 	r.run()
-	r.expect("compare", "look 40 up", "fetch 40", "look 2 up", "fetch 2", "probe 5", "probe 4", "missing")
+	r.expect("compare", "look 40 up", "fetch 40", "look 2 up", "fetch 2", "probe 20", "probe 20", "missing")
 	if len(r.n.Missing()) != 1 || !r.n.Paged() || r.withheld.Len() != 1 {
 		t.Errorf("missing %d, withheld %d", len(r.n.Missing()), r.withheld.Len())
 	}
@@ -530,7 +551,7 @@ func TestWhatCameOtherwise(t *testing.T) {
 	r.ours[id(2)] = at(2)
 	for r.next(Terms{}) {
 	}
-	r.expect("compare", "look 3 up", "fetch 3", "look 1 up", "probe 3", "probe 2", "probe 2")
+	r.expect("compare", "look 3 up", "fetch 3", "look 1 up", "probe 20", "probe 20", "probe 20")
 }
 
 // A fetch alone asks for events as long as something comes.
@@ -587,7 +608,7 @@ func TestWhatOthersAskFor(t *testing.T) {
 	others = nil
 	for r.next(t1) {
 	}
-	r.expect("compare", "look 6 up", "fetch 4!", "look 2 up", "fetch 1", "probe 2")
+	r.expect("compare", "look 6 up", "fetch 4!", "look 2 up", "fetch 1", "probe 20")
 	if r.got[id(10)] != 1 || r.got[id(9)] != 1 {
 		t.Error("something came twice")
 	}

@@ -8,7 +8,7 @@ import (
 // relay is what a look below the comparison of a task goes by.
 func (c *comparing) relay(t *task) compare.Relay {
 	r := compare.Relay{
-		Truncates: c.support == negTruncates, Brings: c.brings, Most: compare.MostProbed, Sparse: t.group.Layer == want.LayerReferences,
+		Truncates: c.support == negTruncates, Brings: c.brings, Most: min(compare.MostProbed, c.stored.limits.Page()), Sparse: t.group.Layer == want.LayerReferences,
 		Proven: func(news bool) bool { return c.stored.provenBefore(t.group, news) },
 	}
 	if !t.group.byItems() { // it is not paged

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"github.com/graspd/graspd/internal/compare"
 	"slices"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 // isEdgeProbe says whether a request asks for what a reconciliation may have left out.
 func isEdgeProbe(r step.Request) bool {
 	f := r.Filters[0]
-	return r.Class != step.Live && f.IDs == nil && *f.Limit < 20 && !isKindsProbe(r) && !isTrial(r.Sub)
+	return r.Class != step.Live && f.IDs == nil && *f.Limit <= compare.MostProbed && !isKindsProbe(r) && !isTrial(r.Sub)
 }
 
 // edgeProbes returns those that were sent.
@@ -39,6 +40,23 @@ func commented(at ...int64) *library {
 	return l
 }
 
+// A probe asks for no more than a page of the relay has.
+func TestAProbeIsNoLongerThanAPage(t *testing.T) {
+	l := newLibrary(300)
+	_, w := small(t, 0)
+	d := l.reader(t, 7)
+	d.connect(w, capacity.Limits{MaxLimit: 7})
+	probes := d.edgeProbes()
+	for _, r := range probes {
+		if *r.Filters[0].Limit != 7 {
+			t.Errorf("asked %v", r.Filters)
+		}
+	}
+	if len(probes) == 0 {
+		t.Error("no probe was sent")
+	}
+}
+
 func TestAProbeIsSmallAndMovesNothingTwice(t *testing.T) {
 	l := newLibrary(300)
 	_, w := small(t, 0)
@@ -55,7 +73,7 @@ func TestAProbeIsSmallAndMovesNothingTwice(t *testing.T) {
 	d.connect(w, capacity.Limits{})
 	probes := d.edgeProbes()
 	for _, r := range probes {
-		if len(r.Filters) != 1 || *r.Filters[0].Limit > 3 || *r.Filters[0].Limit < 2 {
+		if len(r.Filters) != 1 || *r.Filters[0].Limit != compare.MostProbed {
 			t.Errorf("asked %v", r.Filters)
 		}
 	}
