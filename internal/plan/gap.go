@@ -17,7 +17,7 @@ func (p *Peer) noteGap(r *request, e *nostr.Event) {
 		return
 	}
 	p.counted.Gaps++
-	p.whole.gap()
+	p.conn.keeper.gap()
 	if level, tell := p.gaps.Note(p.now, g.class, e); tell {
 		p.report(level, "gap: the relay did not send an event while graspd listened",
 			"event", e.ID.String(), "kind", e.Kind, "created", time.Unix(e.CreatedAt, 0).UTC(), "found_by", g.class.String())

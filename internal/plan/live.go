@@ -58,6 +58,8 @@ type keeper interface {
 	closed()
 	refused(l *live.REQ, text string, from time.Time)
 	decided(out policy.Outcome)
+	leaving() bool // whether it is to end with the step under way
+	gap()          // hears of an event that no live REQ brought
 	askAgain(l *live.REQ, class step.Class)
 }
 

@@ -130,12 +130,12 @@ func (p *Peer) decided(in step.Decided) bool {
 	}
 	if r.live != nil {
 		if r.live.Whole {
-			p.whole.decided(in.Outcome)
+			p.conn.keeper.decided(in.Outcome)
 		}
 		if in.Failed {
 			p.conn.liveFailed(r.live)
 		}
-		return in.Failed || p.whole.leaving()
+		return in.Failed || p.conn.keeper.leaving()
 	}
 	if !in.Failed && in.Outcome != policy.Invalid {
 		if r.batch != nil {
