@@ -94,9 +94,9 @@ func (d deletion) one(ctx context.Context, out io.Writer, subject url.Values) er
 
 func hasGone(c moderate.Case) string {
 	if c.State == moderate.Clearing {
-		return fmt.Sprintf("%d events are gone so far, and the rest will follow; graspd accepts nothing of it any more", c.Total())
+		return words.Number(c.Total(), "event is", "events are") + " gone so far, and the rest will follow; graspd accepts nothing of it any more"
 	}
-	return fmt.Sprintf("%d events are gone, and graspd accepts nothing of it any more", c.Total())
+	return words.Number(c.Total(), "event is", "events are") + " gone, and graspd accepts nothing of it any more"
 }
 
 // whoAsks names who gives a command, for the journal.
@@ -185,7 +185,7 @@ func restoreCommand(ctx context.Context, args []string, std stdio, env environme
 	said := "all that graspd had kept of it is back"
 	switch c.State {
 	case moderate.Returning:
-		said = fmt.Sprintf("%d events are still to be put back", c.Total())
+		said = words.Number(c.Total(), "event is", "events are") + " still to be put back"
 	case moderate.Left:
 		said = fmt.Sprintf("%d events could not be put back, as the rules do not accept them now: restore what they belong to first, then this case again", c.Total())
 	}

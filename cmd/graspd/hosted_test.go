@@ -85,7 +85,7 @@ func TestHostingIsSeen(t *testing.T) {
 		}
 	}
 	code, out, errs := call(t, "", nil, "status", "--admin", h.base)
-	if code != exitOK || !strings.Contains(out, "git: 1 repositories with data, ") || !strings.Contains(out, "REFUSED PUSH") {
+	if code != exitOK || !strings.Contains(out, "git: 1 repository with data, ") || !strings.Contains(out, "REFUSED PUSH") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	bare := serve(t, "--data", t.TempDir(), "--sync=false", "--git=false", "--admin-listen", "127.0.0.1:0")

@@ -187,7 +187,7 @@ func TestProblems(t *testing.T) {
 		{"a relay that a stranger named is dead", with(fakeStore{}, dead), nil},
 		{"a bootstrap relay is dead", with(fakeStore{}, bootstrap), []string{told}},
 		{"items", with(fakeStore{}, early, behind), []string{
-			"relay wss://r1.example.net: for 30 hours graspd has not had all that it wants from it; not complete: 2 repositories, 1 root events"}},
+			"relay wss://r1.example.net: for 30 hours graspd has not had all that it wants from it; not complete: 2 repositories, 1 root event"}},
 		{"announcements", with(fakeStore{}, late), []string{
 			"relay wss://r0.example.net: for 30 hours graspd has not had all that it wants from it; not complete: the list of announcements"}},
 		{"disk floor", with(fakeStore{room: store.ErrFull}), []string{"graspd stores nothing: the free disk space is at its floor (--disk-floor)"}},

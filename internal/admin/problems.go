@@ -9,6 +9,7 @@ import (
 
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Problems is the document /problems.json: what the operator should mend, one sentence each. It is empty when all is well.
@@ -101,5 +102,5 @@ func missing(s status.Relay) string {
 	if repos == 0 && roots == 0 {
 		return "the list of announcements"
 	}
-	return fmt.Sprintf("%d repositories, %d root events", repos, roots)
+	return words.Number(repos, "repository", "repositories") + ", " + words.Number(roots, "root event", "root events")
 }

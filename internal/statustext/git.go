@@ -13,8 +13,9 @@ import (
 // printGit prints the state of hosting, in lines of at most width characters; a width of 0 allows any number.
 func printGit(w io.Writer, g status.Git, now time.Time, width int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "git: %d repositories with data, %s; %d pushes and %d fetches under way; %d events that wait, %d uploads that wait\n",
-		g.Repositories, g.Bytes, g.Pushes, g.Fetches, g.Waiting, g.Uploads)
+	fmt.Fprintf(&b, "git: %s with data, %s; under way: %s, %s; waiting: %s, %s\n",
+		repositories(g.Repositories), g.Bytes, words.Number(g.Pushes, "push", "pushes"), words.Number(g.Fetches, "fetch", "fetches"),
+		events(g.Waiting), words.Number(g.Uploads, "upload", "uploads"))
 	processes := table{{"PROCESSES", "RUNNING", "QUEUED", "REFUSED", "ENDED", "FAILED"}}
 	for _, p := range g.Processes {
 		processes = append(processes, []string{p.Kind, plainNumber(uint64(p.Running)), plainNumber(uint64(p.Queued)), plainNumber(p.Refused), plainNumber(p.Ended), plainNumber(p.Failed)})
@@ -35,8 +36,8 @@ func printGit(w io.Writer, g status.Git, now time.Time, width int) error {
 	}
 	titled(&b, processes, width)
 	if s := g.Sync; s != nil {
-		fmt.Fprintf(&b, "\n%d repositories lack git data; %d fetches from other servers, which have completed %d events (%s); graspd leaves %d servers alone for a while\n",
-			s.Lacking, s.Fetching, s.Brought, s.Bytes, s.Resting)
+		fmt.Fprintf(&b, "\nlacking git data: %s; under way: %s from other servers, which have completed %s (%s); left alone for a while: %s\n",
+			repositories(s.Lacking), words.Number(s.Fetching, "fetch", "fetches"), events(s.Brought), s.Bytes, words.Number(s.Resting, "server", "servers"))
 		if s.Looked < s.ToLook {
 			fmt.Fprintf(&b, "%d of %d repositories checked for what they lack\n", s.Looked, s.ToLook)
 		}
@@ -66,7 +67,7 @@ func gitTable(name, lacks string) table {
 func (t table) of(name string, x status.GitLack) table {
 	what := "-"
 	if n := len(x.Lacks); n > 0 {
-		what = fmt.Sprintf("%d events", n)
+		what = events(n)
 	}
 	if len(x.Servers) == 0 {
 		t = append(t, []string{name, what, "-", "no event names a server for it"})

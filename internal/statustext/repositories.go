@@ -12,7 +12,7 @@ import (
 // WriteRepositories writes a line for each relay of each repository, of at most width characters; a width of 0 allows any number.
 func WriteRepositories(w io.Writer, r admin.Repositories, width int) error {
 	if len(r.Repositories) == 0 && r.Total > 0 {
-		_, err := fmt.Fprintf(w, "there are %d repositories; none of them fits the search, or is on that page\n", r.Total)
+		_, err := fmt.Fprintf(w, "of %s none fits the search, or is on that page\n", repositories(r.Total))
 		return err
 	}
 	if len(r.Repositories) == 0 {

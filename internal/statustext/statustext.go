@@ -19,7 +19,7 @@ import (
 // a table or box may have; 0 allows any number.
 func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, graspd %s: %d events stored, %d repositories stored\n", s.Relay.URL, s.Relay.Version, s.Store.Events, s.Store.Repositories)
+	fmt.Fprintf(&b, "%s, graspd %s: %s stored, %s stored\n", s.Relay.URL, s.Relay.Version, events(s.Store.Events), repositories(s.Store.Repositories))
 	if s.Store.Disk != nil {
 		fmt.Fprintln(&b, s.Store.Disk)
 	}
@@ -49,7 +49,7 @@ func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	}
 	if len(s.Sync.Relays) == 0 {
 		if s.Sync.Tracked > 0 {
-			fmt.Fprintf(&b, "graspd follows %d relays; none of them fits the search, or is on that page\n", s.Sync.Tracked)
+			fmt.Fprintf(&b, "graspd follows %s; none of them fits the search, or is on that page\n", words.Number(s.Sync.Tracked, "relay", "relays"))
 		} else {
 			b.WriteString("graspd follows no relay\n")
 		}

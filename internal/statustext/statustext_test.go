@@ -68,7 +68,7 @@ left out for want of width (80 columns): uptime, events, coverage, gaps, roots, 
 	const git = `wss://relay.example.org, graspd v1: 151000 events stored, 1000 repositories stored
 5.0 GiB free on the disk, 12345 inodes
 6.0 GiB free on the disk of the git data
-git: 3 repositories with data, 5.0 MiB; 1 pushes and 2 fetches under way; 4 events that wait, 6 uploads that wait
+git: 3 repositories with data, 5.0 MiB; under way: 1 push, 2 fetches; waiting: 4 events, 6 uploads
 
 PROCESSES  RUNNING  QUEUED  REFUSED  ENDED  FAILED
 fetch            1       2        3     40       5
