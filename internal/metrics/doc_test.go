@@ -25,7 +25,13 @@ func document(families []*family) string {
 }
 
 func TestThePageListsEveryMetric(t *testing.T) {
-	want := document(newCollector(Config{}).families)
+	families := newCollector(Config{}).families
+	for _, f := range families {
+		if f.help == "" {
+			t.Errorf("%s has no help text", f.name)
+		}
+	}
+	want := document(families)
 	if *update {
 		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
