@@ -122,7 +122,7 @@ func (q *Inquiry) Begin(next time.Duration, w *want.Want, place float64) {
 	q.at = next
 	q.round = round{active: true}
 	q.tour.Begin(want.Item(place * float64(w.Numbers())))
-	if !q.goesOn || w.Mailbox == nil {
+	if !q.goesOn || !q.mail.GoOn(w.Mailbox) {
 		q.mail.Begin(w.Mailbox, place)
 		q.lost = 0
 	}

@@ -403,6 +403,22 @@ func TestShortVisits(t *testing.T) {
 	}
 }
 
+// Somebody who has gone since a visit was cut short is not asked for when the visit goes on.
+func TestAVisitGoesOnWithoutThoseWhoHaveGone(t *testing.T) {
+	all := people(2)
+	r := newRounds(t, 0, all)
+	r.terms.Outsider = true
+	r.begin()
+	r.step()
+	r.Disconnected(r.now, true)
+	r.Connected(r.now)
+	r.terms.Want = r.terms.Want.WithMailbox(&mailbox.Mailbox{People: all.People[1:]})
+	r.Begin(r.now+24*time.Hour, r.terms.Want, 0)
+	if s := r.step(); told(s) != "kinds [0 62 10002 10317] by 1" {
+		t.Errorf("asks for %s", told(s))
+	}
+}
+
 // A question at which a relay always hangs up keeps nobody from the other questions.
 func TestAQuestionThatEndsEachVisit(t *testing.T) {
 	r := newRounds(t, 0, people(30)) // in two batches

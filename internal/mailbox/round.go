@@ -44,6 +44,38 @@ func (r *Round) Begin(m *Mailbox, place float64) {
 	*r = Round{index: m.Index, people: append(slices.Clone(m.People[at:]), m.People[:at]...)}
 }
 
+// GoOn has a round that was cut short go on for m, about those people alone who are still in it. It reports whether anything is left to ask.
+func (r *Round) GoOn(m *Mailbox) bool {
+	if m == nil {
+		return false
+	}
+	r.index = slices.DeleteFunc(slices.Clone(r.index), func(pk nostr.PubKey) bool {
+		_, there := slices.BinarySearchFunc(m.Index, pk, nostr.PubKey.Compare)
+		return !there
+	})
+	r.size = len(m.those(r.people[:r.size]))
+	r.people = m.those(r.people)
+	var again []part
+	for _, p := range r.again {
+		if p.people = m.those(p.people); len(p.people) > 0 {
+			again = append(again, p)
+		}
+	}
+	r.again = again
+	return len(r.index)+len(r.people)+len(r.again) > 0
+}
+
+// those returns the people who are in m, with what they took part in by now.
+func (m *Mailbox) those(people []Person) (out []Person) {
+	for _, p := range people {
+		at, there := slices.BinarySearchFunc(m.People, p.PubKey, func(x Person, pk nostr.PubKey) int { return x.PubKey.Compare(pk) })
+		if there {
+			out = append(out, m.People[at])
+		}
+	}
+	return out
+}
+
 // Next returns what to ask now, with at most so many values in a list; false when the round is over. It returns the same until Done.
 func (r *Round) Next(values int) (nostr.Filter, bool) {
 	values = max(1, values)

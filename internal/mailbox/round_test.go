@@ -147,3 +147,61 @@ func TestARoundGoesOn(t *testing.T) {
 		t.Error("nothing is left of nobody")
 	}
 }
+
+// A round that goes on where it was asks for nobody who has gone meanwhile, and for everybody else as before.
+func TestARoundGoesOnWithoutThoseWhoHaveGone(t *testing.T) {
+	s := shareOf(t, 100)
+	s.Index = nil
+	for i := range 90 {
+		s.Index = append(s.Index, s.People[i].PubKey)
+	}
+	for _, cut := range []int{0, 1, 2, 4, 7, 20, 26, 27, 40, 120, 200, 300} {
+		var r mailbox.Round
+		r.Begin(s, 0)
+		asked := func(most int) (authors []string) {
+			for range most {
+				f, ok := r.Next(100)
+				if !ok {
+					break
+				}
+				if len(f.Authors) == 0 {
+					t.Fatalf("everybody is asked for: %+v", f)
+				}
+				for _, pk := range f.Authors {
+					authors = append(authors, fmt.Sprintf("%s %v %v", pk, f.Kinds, f.Tags != nil))
+				}
+				r.Done(f, false) // all are halved, and asked again
+			}
+			return authors
+		}
+		before := asked(cut)
+		fewer := mailbox.Mailbox{Index: s.Index[10:]}
+		for i, p := range s.People {
+			if i%7 > 0 {
+				fewer.People = append(fewer.People, p)
+			}
+		}
+		gone := func(author string) bool {
+			return !slices.ContainsFunc(fewer.People, func(p mailbox.Person) bool { return author[:64] == p.PubKey.String() })
+		}
+		more := r.GoOn(&fewer)
+		after := asked(10_000)
+		if more != (len(after) > 0) {
+			t.Fatalf("after %d questions more is %v, and %d are asked for", cut, more, len(after))
+		}
+		for _, a := range after {
+			inIndex := slices.ContainsFunc(fewer.Index, func(pk nostr.PubKey) bool { return a[:64] == pk.String() })
+			if gone(a) && !(cut == 0 && inIndex) {
+				t.Fatalf("after %d questions who has gone is asked for: %s", cut, a)
+			}
+		}
+		for _, p := range fewer.People {
+			if all := append(before, after...); !slices.ContainsFunc(all, func(a string) bool { return a[:64] == p.PubKey.String() && a[64:] != " [0 62 10002 10317] false" }) {
+				t.Fatalf("after %d questions somebody is left out", cut)
+			}
+		}
+		if r.GoOn(nil) || r.GoOn(&mailbox.Mailbox{}) {
+			t.Fatal("nobody is asked for")
+		}
+	}
+}
