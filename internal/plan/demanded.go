@@ -19,14 +19,14 @@ type demanded struct {
 	*desk
 	kinds demands.Kinds
 	auth  demands.Auth // on the connection
-	away  int64        // when the relay was last heard before the connection, or shortly before that, in Unix seconds; 0 = never
+	away  time.Time    // shortly before the relay was last heard before the connection; zero = never
 }
 
 // connected begins a connection. The relay was last heard at the time heard, if ever.
 func (d *demanded) connected(heard time.Time) {
-	d.auth, d.away = demands.Auth{}, 0
+	d.auth, d.away = demands.Auth{}, time.Time{}
 	if !heard.IsZero() {
-		d.away = max(1, heard.Add(-d.cfg.QuickReconnect).Unix())
+		d.away = heard.Add(-d.cfg.QuickReconnect)
 	}
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/step"
@@ -31,12 +32,13 @@ func (d *demanded) withoutVanish(l *live.REQ, text string, named bool) bool {
 
 // missedVanish returns the task that asks for the requests to vanish of the time away; nil where graspd need not ask.
 func (d *demanded) missedVanish(g *group) *task {
-	since := d.away
-	if g.Since.Bounded() {
-		since = int64(g.Since)
+	from := g.Since
+	if !from.Bounded() && !d.away.IsZero() {
+		from = itemset.SinceTime(d.away)
 	}
-	if g.Layer != want.LayerAnnouncements || g.class == step.Daily || since == 0 || d.kinds.NoVanish() {
+	if g.Layer != want.LayerAnnouncements || g.class == step.Daily || !from.Bounded() || d.kinds.NoVanish() {
 		return nil
 	}
+	since := int64(from)
 	return &task{group: g, extra: true, filter: nostr.Filter{Kinds: []nostr.Kind{nostr.KindVanish}, Since: &since}}
 }
