@@ -290,7 +290,7 @@ func TestOracleAgreesWithTheCorpus(t *testing.T) {
 	c := corpus.Generate(corpus.Options{Seed: 7, Repositories: 60, Roots: 400, Others: 1200, Noise: 200, Relays: []string{source},
 		Service: service, Since: until - 300*24*3600, Until: until, Older: true})
 	v := oracle{service, source, until}.expect(nil, slices.Collect(c.Events()))
-	reach := corpus.NewReach(c.Events(corpus.Held))
+	reach := corpus.NewReach(c.Events(corpus.Served))
 	loose := 0
 	for _, it := range c.Items {
 		id := it.Event.ID.String()
@@ -298,12 +298,12 @@ func TestOracleAgreesWithTheCorpus(t *testing.T) {
 		if may && !must {
 			loose++
 		}
-		expected := it.Fate == corpus.Held && reach.Layer(it.Event) > 0
+		expected := it.Fate == corpus.Served && reach.Layer(it.Event) > 0
 		switch {
 		case it.Fate == corpus.Loose:
 		case it.What == corpus.Comment && it.Fate == corpus.Deleted: // its deletion names only the comment, and waits for layer 4
 		case it.What == corpus.Deletion && may && !must: // it may have aged
-		case must && !expected && it.What != corpus.Deletion, !must && expected, may && it.Fate != corpus.Held:
+		case must && !expected && it.What != corpus.Deletion, !must && expected, may && it.Fate != corpus.Served:
 			t.Errorf("%s of kind %d, %v, %v, layer %d: must %t, may %t", id, it.Event.Kind, it.What, it.Fate, reach.Layer(it.Event), must, may)
 		}
 	}

@@ -197,8 +197,8 @@ func (d *document) namedTable(list []RepositoryPart) error {
 			row.Cells = append(row.Cells, html)
 		}
 		here := "-"
-		if x.Held != nil {
-			here = number(*x.Held)
+		if x.Here != nil {
+			here = number(*x.Here)
 		}
 		more := partCells(x)
 		row.Cells = append(row.Cells, more[0], more[1], here, more[2])

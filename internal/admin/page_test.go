@@ -44,7 +44,7 @@ func shown() admin.Config {
 		"wss://other.example.net": {
 			Parts: []status.Part{
 				{Address: "30617:" + owner + ":whole", Roots: 4, Confirmed: 5},
-				{Address: "30617:" + owner + ":<script>alert(1)</script>", Roots: 9, Confirmed: 3, Held: 100, Lacks: 8},
+				{Address: "30617:" + owner + ":<script>alert(1)</script>", Roots: 9, Confirmed: 3, Here: 100, Lacks: 8},
 			},
 			Gaps: []status.Gap{{Found: at, By: "daily", ID: nostr.ID{0xab}, Kind: 1621, Created: at.Add(-time.Hour)}},
 		},

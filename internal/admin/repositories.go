@@ -40,12 +40,12 @@ func (r RepositoryStatus) split() (owner, name string) {
 	return owner, name
 }
 
-// RepositoryPart says how one repository stands with one of its relays. Held and Lacks are null where graspd has not compared the two.
+// RepositoryPart says how one repository stands with one of its relays. Here and Lacks are null where graspd has not compared the two.
 type RepositoryPart struct {
 	URL       string  `json:"url"`
 	Want      int     `json:"want"`      // the repository and its root events
 	Confirmed int     `json:"confirmed"` // how many of these graspd knows to be complete here
-	Held      *uint64 `json:"held"`      // events that are here
+	Here      *uint64 `json:"held"`      // events that are here
 	Lacks     *uint64 `json:"lacks"`     // how many of these the relay lacks
 }
 
@@ -116,8 +116,8 @@ func repositoryStatus(d map[grasp.RelayURL]status.Details) []RepositoryStatus {
 				found[part.Address] = r
 			}
 			one := RepositoryPart{URL: string(u), Want: 1 + part.Roots, Confirmed: part.Confirmed}
-			if part.Held > 0 {
-				one.Held, one.Lacks = &part.Held, &part.Lacks
+			if part.Here > 0 {
+				one.Here, one.Lacks = &part.Here, &part.Lacks
 			}
 			r.Roots = max(r.Roots, part.Roots)
 			r.Complete = r.Complete && part.Complete()

@@ -33,7 +33,7 @@ func large(longest int) admin.Config {
 		var d status.Details
 		for j := range 100 { // each repository names five relays
 			n := (i*20 + j*101) % 10_000
-			part := status.Part{Address: fmt.Sprintf("30617:%064x:repository-%d%s", n%977, n, strings.Repeat("z", longest)), Roots: 50, Confirmed: 51, Held: 400, Lacks: uint64(n % 3)}
+			part := status.Part{Address: fmt.Sprintf("30617:%064x:repository-%d%s", n%977, n, strings.Repeat("z", longest)), Roots: 50, Confirmed: 51, Here: 400, Lacks: uint64(n % 3)}
 			if r.Phase == "syncing" {
 				part.Confirmed = n % 51
 			}

@@ -54,7 +54,7 @@ func (w *writer) announce(listed []listedPerson) *nostr.Event {
 			at += 1 + w.r.Int64N(1+(w.g.o.Until-at)/4)
 		}
 	}
-	fate := Held
+	fate := Served
 	if w.repo.Deleted {
 		fate = Deleted
 	}
@@ -111,7 +111,7 @@ func (w *writer) states() {
 				continue
 			}
 		}
-		w.state(p, at, Held)
+		w.state(p, at, Served)
 	}
 }
 

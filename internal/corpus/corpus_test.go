@@ -220,12 +220,12 @@ func TestEventsOfSomeFates(t *testing.T) {
 	c := corpus.Generate(options(60, 200, 600, 20))
 	want := map[nostr.ID]bool{}
 	for _, it := range c.Items {
-		if it.Fate == corpus.Held || it.Fate == corpus.Refused {
+		if it.Fate == corpus.Served || it.Fate == corpus.Refused {
 			want[it.Event.ID] = true
 		}
 	}
 	n := 0
-	for e := range c.Events(corpus.Refused, corpus.Held) {
+	for e := range c.Events(corpus.Refused, corpus.Served) {
 		if n++; !want[e.ID] {
 			t.Errorf("%s is of another fate", e.ID)
 		}
@@ -300,7 +300,7 @@ func TestWhoeverDeletesStaysKnown(t *testing.T) {
 	c := corpus.Generate(options(100, 1000, 4000, 0))
 	held := map[nostr.PubKey]map[int]int{}
 	for _, it := range c.Items {
-		if it.Fate == corpus.Held && it.What != corpus.Deletion {
+		if it.Fate == corpus.Served && it.What != corpus.Deletion {
 			if held[it.Event.PubKey] == nil {
 				held[it.Event.PubKey] = map[int]int{}
 			}
@@ -309,7 +309,7 @@ func TestWhoeverDeletesStaysKnown(t *testing.T) {
 	}
 	deletions := 0
 	for _, it := range c.Items {
-		if it.What == corpus.Deletion && it.Fate == corpus.Held {
+		if it.What == corpus.Deletion && it.Fate == corpus.Served {
 			if deletions++; held[it.Event.PubKey][it.Repositories[0]] == 0 {
 				t.Errorf("the author of a deletion in repository %d has nothing else there", it.Repositories[0])
 			}
@@ -350,7 +350,7 @@ func TestEverythingOccurs(t *testing.T) {
 			t.Errorf("no %v", w)
 		}
 	}
-	for f := corpus.Held; f <= corpus.Loose; f++ {
+	for f := corpus.Served; f <= corpus.Loose; f++ {
 		if fate[f.String()] == 0 {
 			t.Errorf("nothing is %v", f)
 		}

@@ -23,7 +23,7 @@ func (w *writer) remark(t *thread, left int) int {
 	p := w.r.IntN(100)
 	switch {
 	case p < 52:
-		w.comment(t, Held)
+		w.comment(t, Served)
 	case p < 67:
 		w.status(t)
 	case p < 80:
@@ -47,7 +47,7 @@ func (w *writer) remark(t *thread, left int) int {
 		}
 		w.status(t)
 	default:
-		w.comment(t, Held)
+		w.comment(t, Served)
 	}
 	return 1
 }
@@ -82,7 +82,7 @@ func (w *writer) comment(t *thread, fate Fate) (*nostr.Event, *person) {
 	}
 	e := w.other(draft{what: Comment, fate: fate, by: author, at: at, kind: nostr.KindComment, tags: tags,
 		content: prose(w.r, size(w.r, 30, 55, 160, 33, 500, 12, 1500)), also: t.also})
-	if fate == Held {
+	if fate == Served {
 		t.add(e, parent.depth+1)
 	}
 	return e, author

@@ -182,7 +182,7 @@ func compare(t *testing.T, c *corpus.Corpus, m *model, relay string) {
 		switch {
 		case it.Fate == corpus.Loose && listed:
 		case it.What == corpus.Deletion && !listed: // any relay that knows the author takes it
-		case held != (listed && it.Fate == corpus.Held):
+		case held != (listed && it.Fate == corpus.Served):
 			t.Errorf("%v %s, %v, of repositories %v: held %v", it.What, it.Event.ID, it.Fate, it.Repositories, held)
 		case held:
 			required++

@@ -29,8 +29,8 @@ type Fate uint8
 
 // The fates.
 const (
-	Held     Fate = iota // stored and served
-	Replaced             // an older version: the newer one is Held, or Deleted
+	Served   Fate = iota // stored and served
+	Replaced             // an older version: the newer one is Served, or Deleted
 	Deleted              // its author deleted it (NIP-09)
 	Expired              // its time is over at Until (NIP-40)
 	Refused              // no relay of the corpus wants it

@@ -90,10 +90,10 @@ func TestLayersAreWhatTheFiltersFind(t *testing.T) {
 	o.Older = true
 	c := corpus.Generate(o)
 	var held []*nostr.Event
-	for e := range c.Events(corpus.Held) {
+	for e := range c.Events(corpus.Served) {
 		held = append(held, e)
 	}
-	reach, layers := corpus.NewReach(c.Events(corpus.Held)), asked(held)
+	reach, layers := corpus.NewReach(c.Events(corpus.Served)), asked(held)
 	counts := map[corpus.What][4]int{}
 	for _, it := range c.Items {
 		want := 0
@@ -108,7 +108,7 @@ func TestLayersAreWhatTheFiltersFind(t *testing.T) {
 		if got != want {
 			t.Errorf("%v %s: layer %d, the filters of layer %d find it", it.What, it.Event.ID, got, want)
 		}
-		if it.Fate == corpus.Held {
+		if it.Fate == corpus.Served {
 			n := counts[it.What]
 			n[got]++
 			counts[it.What] = n

@@ -48,7 +48,7 @@ func (w *writer) root(d draft) *nostr.Event {
 	}
 	e := &nostr.Event{CreatedAt: min(max(d.at, w.g.o.Since), w.g.o.Until), Kind: d.kind, Tags: d.tags, Content: d.content}
 	w.g.o.Sign(d.by.key, d.by.pk, e)
-	if d.fate == Held {
+	if d.fate == Served {
 		w.alive[d.by.pk]++
 	}
 	repositories := []int{w.number}

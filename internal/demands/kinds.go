@@ -12,7 +12,7 @@ import (
 // events and say nothing. For such a relay graspd adds kinds to all filters, until
 // the next full resync. It believes that a refusal is about kinds only when the
 // relay answers a filter with kinds. It notices silence by asking once more, with
-// kinds, where a filter without kinds brought nothing; it does so until any filter
+// kinds, where a filter without kinds brought nothing; it names them until any filter
 // without kinds has brought something.
 
 // Mode says which kinds graspd adds to filters that name none.

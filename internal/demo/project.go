@@ -29,7 +29,7 @@ func written(c *corpus.Corpus, h *histories) (projects []*project, about []*nost
 	reach := corpus.NewReach(c.Events())
 	for _, it := range c.Items {
 		e := it.Event
-		if it.Fate != corpus.Held || reach.Layer(e) == 0 {
+		if it.Fate != corpus.Served || reach.Layer(e) == 0 {
 			continue
 		}
 		p := projects[it.Repositories[0]]

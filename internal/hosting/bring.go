@@ -37,7 +37,7 @@ func (h *Host) Lacks(ctx context.Context, of nip34.Address) (lack ledger.Lack, e
 }
 
 // Announced calls do with the address of each announcement with an identifier, served or waiting, and of each contributed repository with it
-// for which a pull request waits; with "" of all. It may do so more than once.
+// for which a pull request waits; with "" of all. It may call do more than once for one.
 func (h *Host) Announced(ctx context.Context, d string, do func(nip34.Address) error) error {
 	v := h.cfg.Store.View()
 	defer v.Close()

@@ -152,8 +152,8 @@ func TestCoverageOfSeveralRepositories(t *testing.T) {
 	}
 	// Answers to a root event of two repositories count for both.
 	parts := []status.Part{
-		{Address: address(key(0), "x"), Roots: 2, Confirmed: 3, Held: 20, Lacks: 7},
-		{Address: address(key(1), "y"), Roots: 1, Confirmed: 2, Held: 20, Lacks: 5},
+		{Address: address(key(0), "x"), Roots: 2, Confirmed: 3, Here: 20, Lacks: 7},
+		{Address: address(key(1), "y"), Roots: 1, Confirmed: 2, Here: 20, Lacks: 5},
 	}
 	if got := s.peer.Details().Parts; !slices.Equal(got, parts) || !got[0].Complete() {
 		t.Errorf("parts %+v, want %+v", got, parts)

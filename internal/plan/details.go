@@ -26,7 +26,7 @@ func (p *Peer) parts() []status.Part {
 		})
 		if p.comparing.tells() {
 			s := p.coverage.Of(r.Ord)
-			x.Held, x.Lacks = s.Here, s.Lacks
+			x.Here, x.Lacks = s.Here, s.Lacks
 		}
 		out = append(out, x)
 	}

@@ -31,7 +31,7 @@ type following struct {
 // beside is what following asks of the stored side.
 type beside interface {
 	addGroups(l itemset.Lot, class step.Class, swept bool) // asks for the stored events of a lot
-	askSwept(l itemset.Lot, due time.Duration)             // does so for swept items, whose turn came at due
+	askSwept(l itemset.Lot, due time.Duration)             // asks for what is stored of swept items, whose turn came at due
 	dropGroups(match func(*group) bool)                    // gives up the groups that match
 	lose(gone func(want.Item) bool)                        // gives up items in all groups
 	swept() []want.Item                                    // the swept items whose stored events are being asked for

@@ -17,7 +17,7 @@ type Part struct {
 	Address   string // of the owner's announcement
 	Roots     int    // root events wanted
 	Confirmed int    // how many of the repository and its root events are known to be complete here
-	Held      uint64 // events here, as of the last full catch-up; 0 is not known
+	Here      uint64 // events here, as of the last full catch-up; 0 is not known
 	Lacks     uint64 // how many of the events here the relay lacks
 }
 

@@ -24,7 +24,7 @@ func WriteRepositories(w io.Writer, r admin.Repositories, width int) error {
 	for _, x := range r.Repositories {
 		owner := x.Owner()
 		for _, p := range x.Relays {
-			rows = append(rows, []string{words.Escape(x.Name()), owner[:min(8, len(owner))], words.Escape(p.URL), of(p.Confirmed, p.Want), known(p.Held), known(p.Lacks)})
+			rows = append(rows, []string{words.Escape(x.Name()), owner[:min(8, len(owner))], words.Escape(p.URL), of(p.Confirmed, p.Want), known(p.Here), known(p.Lacks)})
 		}
 		if x.Git != nil {
 			git = git.of(words.Escape(x.Name()), *x.Git)

@@ -116,7 +116,7 @@ func TestRepositoriesTable(t *testing.T) {
 	held, lacks, none := uint64(1200), uint64(3), uint64(0)
 	r := admin.Repositories{Repositories: []admin.RepositoryStatus{
 		{Address: "30617:aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4:to\x1b[2Jol", Relays: []admin.RepositoryPart{
-			{URL: "wss://a.example.net", Want: 5, Confirmed: 4, Held: &held, Lacks: &lacks}, {URL: "wss://b.example.net", Want: 5, Confirmed: 5, Held: &held, Lacks: &none},
+			{URL: "wss://a.example.net", Want: 5, Confirmed: 4, Here: &held, Lacks: &lacks}, {URL: "wss://b.example.net", Want: 5, Confirmed: 5, Here: &held, Lacks: &none},
 		}},
 		{Address: "30617:ab:other", Relays: []admin.RepositoryPart{{URL: "wss://a.example.net", Want: 1}}},
 	}}

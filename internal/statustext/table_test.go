@@ -49,7 +49,7 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := WriteRepositories(&b, admin.Repositories{Repositories: []admin.RepositoryStatus{{Address: string(address), Git: &lack,
-		Relays: []admin.RepositoryPart{{URL: "wss://relay.example.org/" + string(long), Want: 99999, Confirmed: 99999, Held: &held, Lacks: &held}}}}}, 80); err != nil {
+		Relays: []admin.RepositoryPart{{URL: "wss://relay.example.org/" + string(long), Want: 99999, Confirmed: 99999, Here: &held, Lacks: &held}}}}}, 80); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(b.String()) {

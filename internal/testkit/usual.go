@@ -31,7 +31,7 @@ func Unsigned(_ nostr.SecretKey, pk nostr.PubKey, e *nostr.Event) {
 // Parsed returns the events that a relay has to keep, by created_at, each parsed from JSON as after a connection.
 func Parsed(o corpus.Options) ([]*nostr.Event, error) {
 	var events []*nostr.Event
-	for e := range corpus.Generate(o).Events(corpus.Held) {
+	for e := range corpus.Generate(o).Events(corpus.Served) {
 		p, err := nostr.ParseEvent(e.AppendJSON(nil))
 		if err != nil {
 			return nil, fmt.Errorf("parse %s: %w", e.ID, err)

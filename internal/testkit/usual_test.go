@@ -24,7 +24,7 @@ func TestUsual(t *testing.T) {
 			t.Errorf("%d of %d are held", len(events), n)
 		}
 		i := 0
-		for e := range made.Events(corpus.Held) {
+		for e := range made.Events(corpus.Served) {
 			p := events[i]
 			if i++; p.ID != e.ID || p.ID != p.ComputeID() || p.Sig != (nostr.Sig{}) || p.CreatedAt > testkit.Until {
 				t.Fatalf("%+v, made from %+v", p, e)

@@ -83,7 +83,7 @@ func (c *collection) write(made *corpus.Corpus) (err error) {
 	}
 	b := bufio.NewWriterSize(f, 1<<20)
 	var line []byte
-	for e := range made.Events(corpus.Held) {
+	for e := range made.Events(corpus.Served) {
 		line = append(e.AppendJSON(line[:0]), '\n')
 		if _, err := b.Write(line); err != nil {
 			return err

@@ -95,7 +95,7 @@ func write(ctx context.Context, data string, o corpus.Options) (err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	var batch []*nostr.Event
 	for it := range corpus.Stream(o) {
-		if it.Fate != corpus.Held {
+		if it.Fate != corpus.Served {
 			continue
 		}
 		if batch = append(batch, it.Event); len(batch) == batchSize {

@@ -78,7 +78,7 @@ func (*community) Details(context.Context) map[grasp.RelayURL]status.Details {
 		var d status.Details
 		for j := range 100 {
 			n := (i*20 + j*101) % repositoryCount
-			part := status.Part{Address: fmt.Sprintf("30617:%064x:%s-%d", n%977, []string{"ngit", "relay", "client", "tools"}[n%4], n), Roots: n % 300, Confirmed: 1 + n%300, Held: 100, Lacks: uint64(max(0, n%29-26))}
+			part := status.Part{Address: fmt.Sprintf("30617:%064x:%s-%d", n%977, []string{"ngit", "relay", "client", "tools"}[n%4], n), Roots: n % 300, Confirmed: 1 + n%300, Here: 100, Lacks: uint64(max(0, n%29-26))}
 			if i%10 == 4 && j%5 == 0 {
 				part.Confirmed /= 2
 			}

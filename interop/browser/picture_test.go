@@ -169,10 +169,10 @@ func (*small) Details(context.Context) map[grasp.RelayURL]status.Details {
 			if (i+j)%3 != 0 && j != i {
 				continue
 			}
-			part := status.Part{Address: fmt.Sprintf("30617:%016x%048x:%s", uint64(j+1)*0x9e3779b97f4a7c15, j, name), Roots: 12 + 37*j%90, Held: 400}
+			part := status.Part{Address: fmt.Sprintf("30617:%016x%048x:%s", uint64(j+1)*0x9e3779b97f4a7c15, j, name), Roots: 12 + 37*j%90, Here: 400}
 			switch part.Confirmed = 1 + part.Roots; {
 			case p.phase == "dead":
-				part.Confirmed, part.Held = 0, 0
+				part.Confirmed, part.Here = 0, 0
 			case p.phase == "syncing":
 				part.Confirmed /= 2
 			case p.coverage < 0.9:

@@ -65,7 +65,7 @@ func write(file string, n int) (held int, err error) {
 	defer f.Close()
 	b := bufio.NewWriter(f)
 	var line []byte
-	for e := range corpus.Generate(testkit.Usual(n, service)).Events(corpus.Held) {
+	for e := range corpus.Generate(testkit.Usual(n, service)).Events(corpus.Served) {
 		line = append(e.AppendJSON(line[:0]), '\n')
 		if _, err := b.Write(line); err != nil {
 			return 0, err
