@@ -153,7 +153,7 @@ func (p *pair) heals(tip string) {
 		}
 	}
 	server := regexp.QuoteMeta(strings.TrimSuffix(p.url[0], ".git"))
-	eventually(p.t, "it is told what is lacked and why", told(`tool +1 events +`+server+`\S* +.*refused`))
+	eventually(p.t, "it is told what is lacked and why", told(`tool +1 event +`+server+`\S* +.*refused`))
 	if out, err := gitIn(p.t, p.t.TempDir(), "clone", p.url[1], "copy"); err == nil || !strings.Contains(out, "it has been lost here") {
 		p.t.Errorf("who clones hears: %s", out)
 	}
@@ -226,7 +226,7 @@ func TestGitDataComesFromAnyGitServer(t *testing.T) {
 	c.publish(testkit.Sign(owner, now, nip34.KindState, "", nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", tip}, nostr.Tag{"refs/tags/v1", tag}))
 	eventually(t, "it is told what is lacked", func() bool {
 		_, out, _ := call(t, "", nil, "status", "--repositories", "--admin", base)
-		return regexp.MustCompile(`tool +1 events +` + server.URL + `/tool.git +not asked yet`).MatchString(out)
+		return regexp.MustCompile(`tool +1 event +` + server.URL + `/tool.git +not asked yet`).MatchString(out)
 	})
 	other := t.TempDir()
 	git(t, other, "init", "-q", "-b", "main")
