@@ -52,6 +52,13 @@ func (b *bucket) take(sub string, filters []nostr.Filter) string {
 	return ""
 }
 
+// counts returns how many requests there were, and how many of them were refused.
+func (b *bucket) counts() (n, refused int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.n, b.refused
+}
+
 // needs is how long the relay makes n requests take at least.
 func (b *bucket) needs(n int) time.Duration {
 	if b.window > 0 {
@@ -75,16 +82,17 @@ func TestARelayThatLimitsRequests(t *testing.T) {
 				p.here.Start()
 				took := settle(t, p.here, time.Hour)
 				p.here.WantStored(x.all()...)
-				t.Logf("%d requests, %d refused, %v", b.n, b.refused, took)
-				bound := 2*b.needs(b.n-b.refused) + 130*time.Second
+				n, refused := b.counts()
+				t.Logf("%d requests, %d refused, %v", n, refused, took)
+				bound := 2*b.needs(n-refused) + 130*time.Second
 				if b.notice { // which request is meant is known by its silence only
-					bound += time.Duration(b.refused) * 30 * time.Second
+					bound += time.Duration(refused) * 30 * time.Second
 				}
 				if took > bound {
 					t.Errorf("complete after %v, and not within %v", took, bound)
 				}
-				if b.refused > 8 {
-					t.Errorf("%d of %d requests were refused", b.refused, b.n)
+				if refused > 8 {
+					t.Errorf("%d of %d requests were refused", refused, n)
 				}
 				wait(2 * time.Hour)
 				fresh := x.issueAt(p.w.Unix(), "one more")
