@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/graspd/graspd/internal/gitproc"
-	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/logs"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/progress"
@@ -65,7 +64,10 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	for _, flag := range overruled(start.Config, l) {
 		log.Warn("systemd listens at another address than this setting says", "setting", flag)
 	}
-	for _, u := range ownAmong(start.named.bootstrap, n.Service()) {
+	for _, u := range start.named.bootstrap {
+		if !n.Service().Is(u) {
+			continue
+		}
 		log.Warn("a bootstrap relay is this relay itself, which graspd never asks", "relay", u, "mend", "name another address of the relay that is meant (docs/MOVING.md)")
 	}
 	greet(io.out, c, n, l)
@@ -103,16 +105,6 @@ func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, scre
 // newLogger makes a logger that writes to w, for people or for machines.
 func newLogger(c Config, w io.Writer) *slog.Logger {
 	return logs.New(w, logs.Config{Level: c.LogLevel, Format: c.LogFormat, Terminal: isTerminal(w)})
-}
-
-// ownAmong returns the relays that are the service itself.
-func ownAmong(relays []grasp.RelayURL, service grasp.Service) (own []grasp.RelayURL) {
-	for _, u := range relays {
-		if s, err := grasp.ParseService(u.Domain()); err == nil && s == service {
-			own = append(own, u)
-		}
-	}
-	return own
 }
 
 // greet prints the first lines: where graspd listens, where the data is, what to open in a browser, and what to put into an announcement.

@@ -72,7 +72,7 @@ func heldBy(ctx context.Context, s *store.Store) (map[nostr.ID]bool, error) {
 func publish(ctx context.Context, to grasp.RelayURL, events ...*nostr.Event) error {
 	c, err := relayconn.New(relayconn.Config{Net: publicnet.Config{AllowPrivate: true}}).Dial(ctx, to)
 	if err != nil {
-		return err
+		return fmt.Errorf("dial %s: %w", to, err)
 	}
 	defer func() { _ = c.Close("done") }()
 	for _, e := range events {

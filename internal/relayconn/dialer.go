@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/publicnet"
-	"github.com/graspd/graspd/internal/words"
 )
 
 // Config says how a Dialer makes connections. The zero Config is right for production.
@@ -55,16 +53,12 @@ func New(cfg Config) *Dialer {
 	return &Dialer{cfg, newMemory(cfg.Memory), publicnet.New(cfg.Net)}
 }
 
-// Dial opens a WebSocket connection within DialTimeout. ctx bounds the dialing only, not the connection. The error wraps
-// publicnet.ErrForbidden where the address rule forbids the host, and *HandshakeError where the relay answered with another HTTP status.
+// Dial opens a WebSocket connection within DialTimeout. ctx bounds the dialing only, not the connection. The error does
+// not name u. It wraps publicnet.ErrForbidden where the address rule forbids the host, and *HandshakeError where the relay answered with another HTTP status.
 func (d *Dialer) Dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.DialTimeout)
 	defer cancel()
-	c, err := d.handshake(ctx, u)
-	if err != nil {
-		return nil, fmt.Errorf("dial %s: %w", words.Printable(string(u)), err)
-	}
-	return c, nil
+	return d.handshake(ctx, u)
 }
 
 func (d *Dialer) handshake(ctx context.Context, u grasp.RelayURL) (*Conn, error) {

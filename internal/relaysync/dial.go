@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/graspd/graspd/internal/capacity"
-	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/step"
-	"github.com/graspd/graspd/internal/words"
 )
 
 // httpRefusal is a dial error that tells an HTTP status.
@@ -60,7 +57,7 @@ func (p *peer) connect(ctx context.Context, a *attempt) dialResult {
 	defer free()
 	conn, err := p.engine.cfg.Dialer.Dial(ctx, p.url)
 	if err != nil {
-		in := step.DialFailed{Reason: reasonOf(err, p.url)}
+		in := step.DialFailed{Reason: err.Error()}
 		if h, ok := errors.AsType[httpRefusal](err); ok {
 			in.SlowIt = h.HTTPStatus() == http.StatusTooManyRequests
 		}
@@ -97,9 +94,4 @@ func (p *peer) deliver(ctx context.Context, r dialResult) {
 			_ = r.conn.Close(errStopped.Error())
 		}
 	}
-}
-
-// reasonOf returns the text of a dial error without the URL, which logs, status and pages name beside the reason.
-func reasonOf(err error, u grasp.RelayURL) string {
-	return strings.TrimPrefix(err.Error(), "dial "+words.Printable(string(u))+": ")
 }
