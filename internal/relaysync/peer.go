@@ -25,7 +25,7 @@ type peer struct {
 	logger  *slog.Logger
 
 	bootstrap bool
-	first     firstCatchup
+	first     plan.FirstCatchup
 	calm      bool // the relay has answered all that it was asked
 
 	newest  chan *want.Want // one slot: the newest Want
@@ -113,7 +113,7 @@ func (p *peer) call(ctx context.Context, f func(context.Context)) (came bool) {
 
 // standing asks the shell how the relay stands. It returns false when the shell has ended or ctx ended first.
 func (p *peer) standing(ctx context.Context) (s standing, ok bool) {
-	ok = p.call(ctx, func(context.Context) { s = standing{p.machine.Status(), p.machine.Record(), p.first.through} })
+	ok = p.call(ctx, func(context.Context) { s = standing{p.machine.Status(), p.machine.Record(), p.first.Through()} })
 	return s, ok
 }
 

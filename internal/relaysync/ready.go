@@ -7,15 +7,15 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// noteFirst asks firstCatchup whether the first catch-up with a bootstrap relay is through.
+// noteFirst asks plan.FirstCatchup whether the first catch-up with a bootstrap relay is through.
 func (p *peer) noteFirst() {
-	if p.first.through || !p.bootstrap {
+	if p.first.Through() || !p.bootstrap {
 		return
 	}
 	known := p.engine.delivered.Load() // before the look at newest, as the engine fills newest before it stores delivered
 	caughtUp := len(p.newest) == 0 && p.machine.CaughtUp()
-	p.first.look(caughtUp, p.machine.Counted().Catchup, uint64(p.engine.cfg.Store.Head()), known)
-	if p.first.through {
+	p.first.Look(caughtUp, p.machine.Counted().Catchup, uint64(p.engine.cfg.Store.Head()), known)
+	if p.first.Through() {
 		p.logger.Info("initial sync finished")
 	}
 }

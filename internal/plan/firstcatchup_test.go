@@ -1,6 +1,10 @@
-package relaysync
+package plan_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/graspd/graspd/internal/plan"
+)
 
 func TestFirstCatchup(t *testing.T) {
 	type look struct {
@@ -17,10 +21,10 @@ func TestFirstCatchup(t *testing.T) {
 		"it asks again meanwhile":                    {{true, 5, 5, 3, false}, {false, 6, 6, 6, false}, {true, 6, 6, 6, true}},
 		"it stays through":                           {{true, 0, 0, 0, true}, {false, 0, 9, 0, true}, {true, 9, 9, 0, true}},
 	} {
-		var f firstCatchup
+		var f plan.FirstCatchup
 		for i, l := range looks {
-			if f.look(l.caughtUp, l.brought, l.stored, l.known); f.through != l.through {
-				t.Errorf("%s: look %d: through %t", name, i, f.through)
+			if f.Look(l.caughtUp, l.brought, l.stored, l.known); f.Through() != l.through {
+				t.Errorf("%s: look %d: through %t", name, i, f.Through())
 			}
 		}
 	}
