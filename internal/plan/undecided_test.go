@@ -124,6 +124,32 @@ func TestWhatIsBeingDecidedIsAskedForOnce(t *testing.T) {
 	}
 }
 
+// TestOthersWaitNoLongerForWhatProvedToBeHere: a filter that left its ids to another one goes on at once when the ids have come another way.
+func TestOthersWaitNoLongerForWhatProvedToBeHere(t *testing.T) {
+	s, w := closedSlowDoor(t, 100, 500, "a")
+	hold := s.hold
+	var lookups []step.Sift
+	s.hold = func(e step.Effect) bool {
+		x, ok := e.(step.Sift)
+		if !ok {
+			return hold(e)
+		}
+		lookups = append(lookups, x)
+		return len(lookups) == 1
+	}
+	s.connect(w, capacity.Limits{})
+	if len(lookups) != 2 || len(s.subs) > 0 {
+		t.Fatalf("%d lookups and %d requests by id while the first lookup is under way", len(lookups), len(s.subs))
+	}
+	for _, e := range s.library.events {
+		s.library.ours[e.ID] = true
+	}
+	s.do(s.sift(lookups[0]))
+	if len(s.subs) > 0 || !s.peer.AllConfirmed() {
+		t.Errorf("%d requests by id, settled %v", len(s.subs), s.peer.AllConfirmed())
+	}
+}
+
 // TestSilenceIsNotCountedWhileTheDoorDecides, however long it takes.
 func TestSilenceIsNotCountedWhileTheDoorDecides(t *testing.T) {
 	s := newSlowDoor(t, 300, 500)
