@@ -50,27 +50,36 @@ func (m *Moderator) withAllowed(l policy.Lists) policy.Lists {
 }
 
 // Allow has the relay's allow list take an author in, and lifts a ban of them. When Allow returns, that is durable and in force. Without an
-// allow list it fails with ErrNoAllowList, where no ban was lifted.
+// allow list it fails with ErrNoAllowList, where no ban was lifted. Where the list is full it fails with ErrManyAllowed, and lifts no ban.
 func (m *Moderator) Allow(ctx context.Context, pk nostr.PubKey, by, why string) error {
+	if _, _, full := m.allows(pk); full {
+		return ErrManyAllowed
+	}
 	lifted, err := m.LiftSubject(ctx, moderate.Of(pk), by, why)
 	if err != nil {
 		return err
 	}
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
-	m.mu.Lock()
-	_, already := m.withAllowed(m.listed).AllowPubKeys[pk]
-	open, many := len(m.listed.AllowPubKeys) == 0, len(m.allowed) >= moderate.MaxAllowed
-	m.mu.Unlock()
-	switch {
+	switch already, open, full := m.allows(pk); {
 	case already, open && lifted: // LiftSubject has put in force what is decided
 		return nil
 	case open:
 		return ErrNoAllowList
-	case many:
+	case full: // somebody else was taken in meanwhile
 		return ErrManyAllowed
 	}
 	return m.setAllowed(ctx, moderate.Allowed{PubKey: pk, By: by, Why: why, Since: m.cfg.Now().Unix()}, moderate.Admitted)
+}
+
+// allows reports how the allow list stands to an author: it has them already, it is open to everybody as the settings have none, or it is
+// full and does not have them.
+func (m *Moderator) allows(pk nostr.PubKey) (already, open, full bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, already = m.withAllowed(m.listed).AllowPubKeys[pk]
+	open = len(m.listed.AllowPubKeys) == 0
+	return already, open, !already && !open && len(m.allowed) >= moderate.MaxAllowed
 }
 
 // Disallow takes an author out whom a decision allows, and reports whether there was one. Whether there was one or not, it fails with ErrAllowed

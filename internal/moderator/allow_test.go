@@ -2,13 +2,16 @@ package moderator_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/graspd/graspd/internal/moderate"
 	"github.com/graspd/graspd/internal/moderator"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // TestTheAllowListTakesSomebodyIn: whom a decision allows may publish beside those of the settings, also after a restart, until another
@@ -176,5 +179,46 @@ func TestWhoIsAllowedTwice(t *testing.T) {
 		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); !errors.Is(err, moderator.ErrListed) {
 			t.Error(err)
 		}
+	})
+}
+
+// TestAFullAllowListTakesNobodyIn: it lifts no ban either, and takes somebody in once another has gone.
+func TestAFullAllowListTakesNobodyIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.lists.AllowPubKeys = policy.PubKeys{key("alice"): {}}
+		w.start(true)
+		bobs := announcement("bob", "one")
+		w.settled(w.bar(moderate.Of(key("bob"))).N)
+		w.stop()
+		s, err := store.Open(store.Options{Dir: "data", FS: w.fs, Now: func() time.Time { return time.Unix(w.now.Load(), 0) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.Begin()
+		for i := 0; i < moderate.MaxAllowed && err == nil; i++ {
+			x := moderate.Allowed{PubKey: key(fmt.Sprint("friend ", i))}
+			err = b.SetRow("allowed/"+x.PubKey.String(), moderate.Encode(x))
+		}
+		if err == nil {
+			_, err = b.Commit()
+		}
+		if err = errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		w.start(true)
+		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); !errors.Is(err, moderator.ErrManyAllowed) {
+			t.Errorf("beyond the bound: %v", err)
+		}
+		if _, banned := w.mod.Lists().DenyPubKeys[key("bob")]; !banned || w.publish(bobs).OK() {
+			t.Error("the ban is gone")
+		}
+		if was, err := w.mod.Disallow(t.Context(), key("friend 7"), "a test", ""); !was || err != nil {
+			t.Fatalf("%v %v", was, err)
+		}
+		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); err != nil {
+			t.Error(err)
+		}
+		w.must(bobs)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Nothing has what an operator is told while no repository is kept here: what came instead since the start, and what can be done.
@@ -31,9 +33,9 @@ func (n Nothing) Seen() string {
 	case n.Announcements == 0:
 		return "no announcement has come since the start"
 	case n.From == 0:
-		return fmt.Sprintf("%s came since the start, and %s", many(n.Announcements, "announcement"), n.none())
+		return fmt.Sprintf("%s came since the start, and %s", words.Number(n.Announcements, "announcement", "announcements"), n.none())
 	}
-	return fmt.Sprintf("%s came from %s since the start, and %s", many(n.Announcements, "announcement"), many(uint64(n.From), "relay"), n.none())
+	return fmt.Sprintf("%s came from %s since the start, and %s", words.Number(n.Announcements, "announcement", "announcements"), words.Number(n.From, "relay", "relays"), n.none())
 }
 
 // Listed says which other services the announcements list; "" where they list none.
@@ -87,13 +89,6 @@ func (n Nothing) Lines() []string {
 		out = append(out, "  "+r)
 	}
 	return out
-}
-
-func many(n uint64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // none says what the announcements lack.

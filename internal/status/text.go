@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Percent writes a ratio of 0 to 1 for people, everywhere the same. It rounds down, so that 100% is all.
@@ -48,17 +50,11 @@ func (r *Relay) Why() string {
 	if r.Index {
 		why = append(why, "index relay")
 	}
-	switch n := r.Want.Repositories; {
-	case n == 1:
-		why = append(why, "named by 1 repository")
-	case n > 1:
-		why = append(why, fmt.Sprintf("named by %d repositories", n))
+	if n := r.Want.Repositories; n > 0 {
+		why = append(why, "named by "+words.Number(n, "repository", "repositories"))
 	}
-	switch {
-	case r.Mailbox == 1:
-		why = append(why, "mailbox of 1 person")
-	case r.Mailbox > 1:
-		why = append(why, fmt.Sprintf("mailbox of %d people", r.Mailbox))
+	if r.Mailbox > 0 {
+		why = append(why, "mailbox of "+words.Number(r.Mailbox, "person", "people"))
 	}
 	return strings.Join(why, ", ")
 }
