@@ -11,7 +11,7 @@ import (
 // is wanted is confirmed too or was asked in vain and waits for its next turn.
 func (p *Peer) CaughtUp() bool {
 	c := p.conn
-	if c == nil || !p.confirmed.Has(want.Announcements) || p.now.Mono < c.pausedTill {
+	if c == nil || !p.confirmed.Has(want.Announcements) || c.paused() {
 		return false
 	}
 	if c.side.Any(func(l *live.REQ) bool { return !l.Open }) ||

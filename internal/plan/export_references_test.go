@@ -72,7 +72,7 @@ func (p *Peer) checkReferences() error {
 		return fmt.Errorf("layer 4 goes on and has ended")
 	case r.inquiry.Steps() > inquiry.MostSteps+inquiry.MostRequests:
 		return fmt.Errorf("%d steps in one full resync", r.inquiry.Steps())
-	case running == 1 && len(c.running) >= p.conn.atOnce() && c.waits() && t.req.kind != asksStore && p.now.Mono >= c.pausedTill:
+	case running == 1 && len(c.running) >= p.conn.atOnce() && c.waits() && t.req.kind != asksStore && !c.paused():
 		return fmt.Errorf("layer 4 is in the way of others")
 	}
 	return nil

@@ -16,7 +16,6 @@ const (
 	silence       = 30 * time.Second // without progress a request has failed
 	dropAfterOpen = 2 * time.Second  // a connection lost that soon after NEG-OPEN was lost for it
 	refusedRetry  = 24 * time.Hour   // restricted requests
-	firstRetry    = health.FirstRetry
 	clockSlip     = 5 * time.Minute
 )
 
@@ -39,7 +38,7 @@ type Peer struct {
 	begun   bool
 	wakeAt  time.Duration
 	mark    health.Now // last sign of life; it stands still while anything is held
-	hasMark bool       // false: never connected, or the clock slipped
+	hasMark bool       // false: the next connection begins as if the relay had never been heard
 
 	phase    phase
 	dialing  dialing.Attempts
@@ -264,7 +263,7 @@ func (p *Peer) recatch(class step.Class) {
 	p.unconfirm()
 	c.cancelMerge()
 	c.closeUnanswered()
-	p.conn.dropGroups(func(*group) bool { return true })
+	c.dropGroups(func(*group) bool { return true })
 	p.references.drop()
 	p.suspects.dropTrial()
 	c.queues = queues{}

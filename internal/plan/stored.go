@@ -129,7 +129,7 @@ func (c *catchup) next() *task {
 func (c *catchup) tendTasks() {
 	c.dropOver()
 	c.due(c.now.Mono)
-	for c.now.Mono >= c.pausedTill {
+	for !c.paused() {
 		if len(c.running) >= c.atOnce() {
 			if c.references.makeWay() {
 				continue
@@ -160,7 +160,7 @@ func (c *catchup) proceed(t *task) {
 		c.suspects.sendTrial(t)
 	case t.group.Layer == want.LayerReferences && c.references.inquiry.Spent():
 		c.references.over()
-	case c.now.Mono < c.pausedTill || len(c.running) > c.atOnce():
+	case c.paused() || len(c.running) > c.atOnce():
 		c.park(t)
 	case t.pager != nil:
 		c.askPage(t)

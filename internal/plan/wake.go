@@ -6,11 +6,8 @@ import (
 	"github.com/graspd/graspd/internal/health"
 )
 
-// What waits for something else than a time waits for ever, until that takes it back.
-const (
-	untilVerdict = health.Never // on AUTH
-	untilResync  = health.Never // the next full one
-)
+// untilVerdict is the time of what waits for a verdict on AUTH, which comes at no known time: authEnded sets another one then.
+const untilVerdict = health.Never
 
 // Wake returns the next time, as Now.Mono counts, at which Step wants a Tick;
 // false when nothing waits for time. After a Step it is later than that Step.
