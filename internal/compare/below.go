@@ -215,19 +215,18 @@ func (n *Comparison) Received(a *Answer, x Dated) {
 	}
 }
 
-// Probed takes the complete answer to a probe. r is as of before it.
+// Probed takes the complete answer to a probe.
 func (n *Comparison) Probed(r Relay, a *Answer) Look {
-	e, came := &n.edge, a.Brought()
+	e := &n.edge
 	switch {
 	case a.hidden != nil && e.hidden == nil:
 		n.again(a.hidden)
 		return Look{}
 	case a.hidden != nil, a.unsure:
 		return n.pageBelow()
-	case e.first.n == 0 || a.within.Until < e.first.at, r.Brings > came && a.within.Until == e.first.at:
+	case e.first.n == 0 || a.within.Until < e.first.at, r.Brings > a.Brought() && a.within.Until == e.first.at:
 		return n.noneBelow()
 	}
-	r.Brings = max(r.Brings, came)
 	return n.Below(r)
 }
 

@@ -26,8 +26,7 @@ type Comparison struct {
 	have     map[[32]byte]struct{} // events of the set that the relay lacks
 	edge     edge
 	opens    int  // NEG-OPENs of the filter
-	opened   bool // a NEG-OPEN was sent for the window
-	heard    bool // an answer to it came
+	heard    bool // an answer to the NEG-OPEN of the window came
 	reopened bool // the relay lost the session of the window once
 	probe    bool // the window is compared, and the relay may have more below what it showed
 	cut      bool // part of what the filter matches was paged, not compared
@@ -99,11 +98,14 @@ func (n *Comparison) ended() bool { return n.probe || len(n.windows) == 0 }
 func (n *Comparison) Window() paging.Span { return n.windows[len(n.windows)-1] }
 
 // Load begins the comparison of the window at hand.
-func (n *Comparison) Load() { n.opened, n.heard, n.have = false, false, nil }
+func (n *Comparison) Load() {
+	n.release()
+	n.heard = false
+}
 
 // Open opens a reconciliation with the local set. frame bounds the bytes of a message.
 func (n *Comparison) Open(set *negentropy.Set, values []int16, frame int) {
-	n.set, n.values, n.init, n.opened = set, values, negentropy.NewInitiator(set, frame), true
+	n.set, n.values, n.init = set, values, negentropy.NewInitiator(set, frame)
 	n.opens++
 }
 
@@ -113,11 +115,11 @@ func (n *Comparison) Bound(differ int) { n.init.Bound(max(1, differ)) }
 // Start returns the first message of the reconciliation.
 func (n *Comparison) Start() []byte { return n.init.Start() }
 
-// Opened reports whether a NEG-OPEN was sent for the window at hand.
-func (n *Comparison) Opened() bool { return n.opened }
+// Opened reports whether a reconciliation of the window at hand is open.
+func (n *Comparison) Opened() bool { return n.init != nil }
 
-// Unheard reports whether a NEG-OPEN was sent for the window at hand, and no answer came yet.
-func (n *Comparison) Unheard() bool { return n.opened && !n.heard }
+// Unheard reports whether a reconciliation of the window at hand is open, and no answer came yet.
+func (n *Comparison) Unheard() bool { return n.Opened() && !n.heard }
 
 // Take takes a message of the relay and returns the reply; a nil reply says that all of the window is compared.
 func (n *Comparison) Take(msg []byte) (reply []byte, err error) {
@@ -201,6 +203,7 @@ func (n *Comparison) GiveUp() paging.Span {
 	}
 	n.windows, n.probe, n.need = nil, false, nil
 	n.cut = true
+	n.release()
 	return s
 }
 
@@ -211,7 +214,7 @@ func (n *Comparison) Complete() bool { return !n.cut }
 func (n *Comparison) advance() {
 	n.windows = n.windows[:len(n.windows)-1]
 	n.probe, n.edge = false, edge{}
-	n.round = 0
+	n.round = first
 	n.release()
 }
 

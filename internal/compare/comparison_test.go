@@ -194,9 +194,8 @@ func (r *relay) look(l Look) {
 			r.n.Received(a, x)
 			r.receive(x)
 		}
-		before := r.known
 		r.known.Brings = max(r.known.Brings, a.Brought())
-		r.look(r.n.Probed(before, a))
+		r.look(r.n.Probed(r.known, a))
 	case l.Page != nil:
 		r.note("below")
 		r.page(*l.Page)

@@ -36,11 +36,10 @@ func (c *comparing) look(t *task, l compare.Look) {
 
 // probeDone takes the complete answer to a probe.
 func (c *comparing) probeDone(t *task, a *compare.Answer) {
-	before := c.relay(t)
 	c.brings = max(c.brings, a.Brought())
 	if course := t.group.course; course != nil && a.Hidden() {
 		course.unfit("it reconciles its newest events only")
 		return
 	}
-	c.look(t, t.neg.Probed(before, a))
+	c.look(t, t.neg.Probed(c.relay(t), a))
 }
