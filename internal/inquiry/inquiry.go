@@ -141,7 +141,7 @@ func (q *Inquiry) Disconnected(now time.Duration, goOn bool) {
 		}
 	}
 	q.tour.End()
-	q.round, q.caughtBy = round{}, 0
+	q.round = round{}
 }
 
 // unheard counts a connection that was lost while a question for the mailbox was open.

@@ -84,7 +84,7 @@ func (s *Side) thin(t Terms, m *Move, load *REQ, values int) bool {
 	}
 	than := newest(t.Want, load.lots)
 	for _, l := range s.reqs {
-		if !l.steady() || l.Whole || l.Apart != load.Apart {
+		if !l.steady() || l.Apart != load.Apart {
 			continue
 		}
 		low, rest := s.lowest(t, l, load, than, values)

@@ -75,7 +75,7 @@ func (s *Side) uniteWith(t Terms, m *Move, load *REQ, parts []*REQ, values int) 
 		for _, l := range parts {
 			l.by = load
 		}
-		load.parts, load.Apart = parts, parts[0].Apart
+		load.parts = parts
 	}
 }
 

@@ -53,7 +53,7 @@ func (l *REQ) Lots() []itemset.Lot { return l.lots }
 func (l *REQ) Merging() bool { return len(l.parts) > 0 || l.by != nil }
 
 // steady reports whether it is open and belongs to no merge.
-func (l *REQ) steady() bool { return l.Open && l.by == nil && len(l.parts) == 0 }
+func (l *REQ) steady() bool { return l.Open && !l.Merging() }
 
 // Overdue reports whether it counts as open by now, though the relay has not said so.
 func (l *REQ) Overdue(now time.Duration) bool { return !l.Open && now >= l.Sent.Mono+OpenAfter }
@@ -134,10 +134,15 @@ func (l *REQ) release() {
 	}
 }
 
-// sizeOf returns the size of lots.
-func sizeOf(w *want.Want, lots []itemset.Lot) (s ask.Size) {
-	for it := range itemset.Each(lots) {
-		s.Add(w, it)
+// idle reports whether it serves nothing and belongs to no merge.
+func (l *REQ) idle() bool { return len(l.lots) == 0 && !l.Merging() }
+
+// sizeNow works out the size of its items, with that of its parts.
+func (l *REQ) sizeNow(w *want.Want) (s ask.Size) {
+	for _, r := range append([]*REQ{l}, l.parts...) {
+		for it := range itemset.Each(r.lots) {
+			s.Add(w, it)
+		}
 	}
 	return s
 }

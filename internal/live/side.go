@@ -126,15 +126,12 @@ func (s *Side) Shrink(w *want.Want, gone func(want.Item) bool) (idle []*REQ) {
 	s.shrunk = false
 	for _, l := range s.reqs {
 		l.Without(gone)
-		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
+		if l.idle() {
 			idle = append(idle, l)
 		}
 	}
 	for _, l := range s.reqs {
-		l.Size = sizeOf(w, l.lots)
-		for _, r := range l.parts {
-			l.Size = l.Size.Plus(sizeOf(w, r.lots))
-		}
+		l.Size = l.sizeNow(w)
 	}
 	s.Lose(gone)
 	return idle
@@ -201,14 +198,10 @@ func (s *Side) mergeLater(now time.Duration) { s.mergeAfter = now + health.First
 // Check looks for REQs that serve nothing and for sizes that are not those of the items: what a test asks after each step.
 func (s *Side) Check(w *want.Want) error {
 	for _, l := range s.reqs {
-		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
+		if l.idle() {
 			return fmt.Errorf("live REQ %s serves nothing", l.Sub)
 		}
-		size := sizeOf(w, l.lots)
-		for _, r := range l.parts {
-			size = size.Plus(sizeOf(w, r.lots))
-		}
-		if l.Size != size && !l.Whole && !s.shrunk {
+		if size := l.sizeNow(w); l.Size != size && !l.Whole && !s.shrunk {
 			return fmt.Errorf("live REQ %s is of size %+v and not %+v", l.Sub, l.Size, size)
 		}
 	}

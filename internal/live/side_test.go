@@ -534,8 +534,9 @@ func TestNotThinned(t *testing.T) {
 func TestRise(t *testing.T) {
 	r := newRelay(t, 300, 19)
 	follow := func(items ...want.Item) {
-		m := Move{Load: &REQ{lots: []itemset.Lot{r.lot(items...)}, Size: sizeOf(r.w, []itemset.Lot{r.lot(items...)})}, Values: 10}
-		r.make(m)
+		load := &REQ{lots: []itemset.Lot{r.lot(items...)}}
+		load.Size = load.sizeNow(r.w)
+		r.make(Move{Load: load, Values: 10})
 		r.wanted.Put(items[0])
 	}
 	follow(r.roots[10])

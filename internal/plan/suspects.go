@@ -42,7 +42,7 @@ func (s *suspects) mistrust(items []want.Item) {
 
 // dubious says whether an item may be a suspect.
 func (s *suspects) dubious(it want.Item) bool {
-	return s.wanted.Has(it) && s.want.Layer(it) == want.LayerRepositories && (s.live == nil || !s.borne.Has(it))
+	return s.wanted.Has(it) && s.want.Layer(it) == want.LayerRepositories && !s.borne.Has(it)
 }
 
 // found does what the finding of a trial asks for.
