@@ -452,6 +452,37 @@ func TestAnAnswerOutOfTime(t *testing.T) {
 	}
 }
 
+// What comes in a page that did not ask for it, as it is newer, was not hidden.
+func TestAPageOutOfTime(t *testing.T) {
+	r := newRelay(t, 5, 5)
+	r.n = New(paging.From(0))
+	r.compare()
+	a := NewAnswer(*r.n.Below(r.known).Probe)
+	r.n.Received(a, Dated{ID: id(9), At: -1})
+	if r.n.Probed(r.known, a).Page == nil {
+		t.Fatal("nothing is paged")
+	}
+	for n := 5; n > 0; n-- {
+		r.n.PageReceived(Dated{ID: id(n), At: at(n)})
+	}
+	for r.next(Terms{}) {
+	}
+	r.expect("compare")
+}
+
+// The time of an event counts once, however often it is told.
+func TestATimeIsToldTwice(t *testing.T) {
+	var e edge
+	e.show(id(1))
+	e.show(id(2))
+	for range 2 {
+		e.date(id(1), at(1))
+	}
+	if e.first != (instant{at(1), 1}) || e.dark != 1 {
+		t.Errorf("%+v", e)
+	}
+}
+
 // A window that is too big is halved, where the set here has its middle or in time; in the end it is paged.
 func TestSplitting(t *testing.T) {
 	for _, here := range []int{0, 64} {
@@ -498,6 +529,17 @@ func TestARelayThatRefuses(t *testing.T) {
 	if r.n.Complete() {
 		t.Error("what was paged counts as compared")
 	}
+	r = newRelay(t, 10, 5)
+	r.n = New(paging.From(0))
+	r.compare()
+	if len(r.n.Needs()) != 5 {
+		t.Fatal("nothing is needed")
+	}
+	r.n.Load()
+	r.n.Open(setOf(in(r.ours, r.n.Window())), nil, 60_000)
+	if s := r.n.GiveUp(); s != paging.From(0) || len(r.n.Needs()) > 0 || r.n.Opened() || r.n.Size().Set > 0 {
+		t.Errorf("%d are needed beside pages of %v, %+v", len(r.n.Needs()), s, r.n.Size())
+	}
 }
 
 // What does not come by id is looked up and asked for once more, then in smaller portions where some come, then in pages; and not again for a week.
@@ -525,8 +567,16 @@ func TestWhatDoesNotCome(t *testing.T) {
 	if r.lacks() > 0 || !slices.Contains(r.log, "fetch 7") || slices.Contains(r.log, "missing") {
 		t.Errorf("gives few at once: %v", r.log)
 	}
-	n := NewFetch(ids(1, 5))
-	b := n.Ask(3)
+	n := NewFetch(ids(1, 21))
+	b := n.Ask(10)
+	for _, x := range b.IDs()[:8] {
+		b.Came(x)
+	}
+	if b.Answered(); len(n.Ask(10).IDs()) != 10 {
+		t.Error("asks for few of a relay that gives most")
+	}
+	n = NewFetch(ids(1, 5))
+	b = n.Ask(3)
 	if b.PutBack(); len(n.Needs()) != 4 || n.Next(Terms{}) != Fetch {
 		t.Errorf("put back: %d needed", len(n.Needs()))
 	}
@@ -622,6 +672,10 @@ func TestWhatIsShownInSeveralWindows(t *testing.T) {
 	n.LookedUp(ids(1, 4), nil, none)
 	if !slices.Equal(n.Needs(), ids(3, 4)) {
 		t.Errorf("needed %v", n.Needs())
+	}
+	n.LookedUp(ids(1, 5), nil, func() map[nostr.ID]struct{} { return map[nostr.ID]struct{}{id(1): {}, id(2): {}, id(3): {}} })
+	if !slices.Equal(n.Needs(), ids(4, 5)) || !slices.Equal(n.late, []nostr.ID{id(1), id(3)}) {
+		t.Errorf("needed %v, and %v later", n.Needs(), n.late)
 	}
 	n.LookedUp(ids(1, 4), nil, nil)
 	if len(n.Needs()) != 3 {

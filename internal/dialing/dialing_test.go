@@ -114,6 +114,18 @@ func TestADialThatAPersonAskedFor(t *testing.T) {
 	}
 }
 
+// TestATryWhereNoneWasPlanned keeps no time: what was planned for a relay that was wanted before says nothing.
+func TestATryWhereNoneWasPlanned(t *testing.T) {
+	a := New(terms)
+	for range 9 {
+		a.Failed(begun, "no route")
+	}
+	a.Retry(begun, false)
+	if a.Failed(begun, "no route"); a.At() <= begun.Mono || a.Failures() != 10 {
+		t.Errorf("dialed at %v after %d failures", a.At(), a.Failures())
+	}
+}
+
 // TestATryThatSucceeds is nobody's any more: what fails later is a failure like any other.
 func TestATryThatSucceeds(t *testing.T) {
 	a := New(terms)
