@@ -273,6 +273,42 @@ func TestReconciliationRefusedForWantOfAUTH(t *testing.T) {
 	}
 }
 
+// TestAReconciliationThatGoesOutAfterTheVerdict was not sent before it, though its set was asked for before: a refusal is not asked once more at once.
+func TestAReconciliationThatGoesOutAfterTheVerdict(t *testing.T) {
+	l := newLibrary(40)
+	d := l.reader(t, 500)
+	var held []step.LoadSet
+	authorized, opened := false, 0
+	d.hold = func(e step.Effect) bool {
+		x, ok := e.(step.LoadSet)
+		if ok = ok && !authorized; ok {
+			held = append(held, x)
+		}
+		return ok
+	}
+	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+		opened++
+		return nostr.NegErr{Sub: e.Sub, Reason: "auth-required: who"}
+	}
+	f, w := small(t, 0)
+	d.connect(w, capacity.Limits{})
+	if len(held) == 0 {
+		t.Fatal("no set is asked for")
+	}
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		return nostr.Closed{Sub: r.Sub, Reason: "auth-required: who"}
+	}
+	d.do(step.Wanted{Want: grown(f)}) // its live REQ is refused
+	d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
+	d.refuse, authorized = nil, true
+	d.do(step.Authenticated{OK: true})
+	opened = 0
+	d.do(step.Loaded{Sub: held[0].Sub, Set: set(d.own, held[0].Filter)})
+	if len(d.auths()) != 1 || opened != 1 {
+		t.Errorf("answered %q, asked %d times", d.auths(), opened)
+	}
+}
+
 // A live REQ that was refused by a NOTICE so late that it counts as open is sent again.
 func TestLiveREQRefusedLate(t *testing.T) {
 	_, w := small(t, 2)

@@ -283,6 +283,30 @@ func TestVisitsAreNotRepeatedByARestart(t *testing.T) {
 	}
 }
 
+// TestAVisitThatIsAskedForDuringOne is that one: nothing is asked twice.
+func TestAVisitThatIsAskedForDuringOne(t *testing.T) {
+	var steps []int
+	for _, asked := range []bool{false, true} {
+		c := newCorrespondence(t, 5)
+		d := c.visited(t)
+		d.do(step.Wanted{Want: c.only()})
+		if !d.peer.Status().Connected {
+			t.Fatal("no visit is under way")
+		}
+		if asked {
+			d.do(step.Retry{})
+		}
+		d.pass(time.Hour)
+		if d.dials() != 1 || d.peer.Status().Connected {
+			t.Errorf("asked for %v: %d visits, connected %v", asked, d.dials(), d.peer.Status().Connected)
+		}
+		steps = append(steps, len(d.layer4))
+	}
+	if steps[0] != steps[1] {
+		t.Errorf("%d steps, and %d where a visit is asked for", steps[0], steps[1])
+	}
+}
+
 func TestWhatAMailboxMakesOfItsSlot(t *testing.T) {
 	c := newCorrespondence(t, 5)
 	d := c.visited(t)

@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/step"
 )
 
@@ -189,6 +190,24 @@ func TestMergePartLost(t *testing.T) {
 	}
 	if err := d.peer.Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMergePartFailed: what a part brought could not be stored. The merge ends, and the items of that part are asked for again.
+func TestMergePartFailed(t *testing.T) {
+	d, m, parts := merged(t)
+	d.do(step.Received{Sub: parts[0], ID: nostr.ID{2}, At: 100})
+	d.do(step.Decided{Sub: parts[0], ID: nostr.ID{2}, Outcome: policy.Failed, Failed: true})
+	if _, open := d.open[m]; open || d.peer.AllConfirmed() {
+		t.Errorf("the merged REQ is open %v, settled %v", open, d.peer.AllConfirmed())
+	}
+	if _, open := d.open[parts[1]]; !open {
+		t.Error("a part that brought nothing is closed")
+	}
+	d.refuse = nil
+	d.pass(2 * time.Minute)
+	if err := d.peer.Check(); err != nil || !d.peer.AllConfirmed() {
+		t.Errorf("settled %v, %v", d.peer.AllConfirmed(), err)
 	}
 }
 

@@ -101,6 +101,16 @@ func TestAProbeIsSmallAndMovesNothingTwice(t *testing.T) {
 			t.Errorf("met before %v: %d events, %d pages", met, came, again.paged())
 		}
 	}
+	// What was refused then may be taken now, so that nothing was read in full.
+	again := l.reader(t, 500)
+	again.peer = plan.NewPeer(plan.Config{URL: here, Past: record.Record{LastAlive: epoch.Add(-time.Hour)}})
+	came = 0
+	again.serve = d.serve
+	again.do(step.Wanted{Want: w})
+	again.do(step.Reconsider{})
+	if again.do(step.Connected{}); came == 0 || again.paged() != 0 {
+		t.Errorf("reconsidered: %d events, %d pages", came, again.paged())
+	}
 }
 
 // TestACutAnywhere: so many of the newest are compared, pages and answers by id are capped, and everything is here.

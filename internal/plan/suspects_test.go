@@ -372,3 +372,39 @@ func TestWhatIsRefusedHoldsNoMark(t *testing.T) {
 		t.Errorf("%d items are held, %+v", n, d.peer.Status())
 	}
 }
+
+// TestATrialWaitsForAVerdict and no longer: once the relay has authenticated this one, what it refuses is found.
+func TestATrialWaitsForAVerdict(t *testing.T) {
+	w := manyRepos(t, 10, 3)
+	d := newDriver(t, plan.Config{NoNegentropy: true})
+	granted := false
+	d.hold = func(e step.Effect) bool {
+		r, ok := e.(step.Request)
+		return ok && hasValue(r.Filters, "bad ") && (granted || !isTrial(r.Sub))
+	}
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if isTrial(r.Sub) && !granted {
+			return nostr.Closed{Sub: r.Sub, Reason: "auth-required: you must auth"}
+		}
+		return nil
+	}
+	d.connect(w, capacity.Limits{})
+	d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
+	for n := 0; len(d.auths()) == 0; n++ {
+		if n > 600 {
+			t.Fatal("no trial is refused")
+		}
+		d.pass(time.Second)
+	}
+	before := d.trials()
+	d.pass(5 * time.Second)
+	if n := d.trials(); n != before {
+		t.Errorf("%d trials while the verdict is awaited", n-before)
+	}
+	granted = true
+	d.do(step.Authenticated{OK: true})
+	d.pass(30 * time.Minute)
+	if s := d.peer.Status(); s.Refused != 1 || !d.peer.AllConfirmed() {
+		t.Errorf("%+v", s)
+	}
+}
