@@ -126,3 +126,34 @@ func TestAPaceIsNotForEver(t *testing.T) {
 		t.Errorf("half an hour later %+v", d.peer.Status())
 	}
 }
+
+// TestAFullResyncForgetsThePace: a relay that took few requests at once may take more by then.
+func TestAFullResyncForgetsThePace(t *testing.T) {
+	f := newFold(t)
+	f.AddAll(f.Announce(key(0), "x", 1, []string{us, string(here)}))
+	for i := range 400 {
+		f.AddAll(f.Issue(int64(i+1), address(key(0), "x")))
+	}
+	f.Step()
+	d := newDriver(t, plan.Config{NoNegentropy: true, Resync: 2 * time.Minute})
+	var at, daily []time.Duration
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		switch r.Class {
+		case step.Daily:
+			daily = append(daily, d.clock.Mono)
+		case step.Catchup:
+			if at = append(at, d.clock.Mono); len(at) == 1 || len(at) == 3 {
+				return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
+			}
+		}
+		return nil
+	}
+	d.connect(f.Wants[here], capacity.Limits{})
+	d.pass(3 * time.Minute)
+	if len(at) < 5 || at[4] == at[3] || len(daily) < 10 {
+		t.Fatalf("requests at %v, and in the full resync at %v", at, daily)
+	}
+	if daily[9] != daily[0] {
+		t.Errorf("the full resync asks at %v", daily)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/capacity"
+	"github.com/graspd/graspd/internal/compare"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
@@ -1100,4 +1101,16 @@ func TestTheWholeOutlivesThePeer(t *testing.T) {
 	if c := next.peer.Status().Coverage; c != nil { // how much is here of a repository was never compared
 		t.Errorf("covered %v", *c)
 	}
+}
+
+// TestManyEventsOfTheOldestSecond are no reason to page a relay that is compared as a whole: a probe asks for as many as a page may have.
+func TestManyEventsOfTheOldestSecond(t *testing.T) {
+	w := newTwins(t, 300, plan.Config{})
+	for range 2 * compare.MostProbed {
+		e := w.comment(0)
+		w.ours, w.theirs = append(w.ours, e), append(w.theirs, e)
+	}
+	w.begin()
+	w.again(time.Hour)
+	w.wholly("with many events of the oldest second")
 }
