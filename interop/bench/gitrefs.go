@@ -45,6 +45,7 @@ func (q question) ask(ctx context.Context, url string) (int64, error) {
 
 // refs measures what tells refs.
 func (x *ground) refs(ctx context.Context) error {
+	x.report.note("Where one client asks and waits, the server's threads sleep and are woken for each answer: that is half of what those rows show.")
 	many := *x.small
 	many.refs = map[string]gitwire.ObjectID{mainRef: many.main}
 	for i := 1; i < 1000; i++ {
@@ -63,34 +64,41 @@ func (x *ground) refs(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, q := range questionsOfRefs() {
+		var process time.Duration
+		for i, q := range questionsOfRefs() {
 			x.say("%s, %s", q.name, of.name)
-			l, err := x.askedOften(ctx, q, p.url, filepath.Join(x.backend.root, filepath.Base(theirs)))
+			l, took, err := x.askedOften(ctx, q, p.url, filepath.Join(x.backend.root, filepath.Base(theirs)))
 			if err != nil {
 				return fmt.Errorf("%s: %w", q.name, err)
+			}
+			if i == 0 {
+				process = took
 			}
 			l.what = fmt.Sprintf("%s, %s: CPU", q.name, of.name)
 			x.report.add(atMost(l, of.bound))
 		}
-		if err := x.perSecond(ctx, of.name, p.url, theirs); err != nil {
+		ours, err := x.perSecond(ctx, of.name, p.url, theirs)
+		if err != nil {
 			return err
 		}
+		x.report.add(atMost(line{what: fmt.Sprintf("`ls-refs`, %s, asked by 4 clients at once: CPU of each", of.name), measured: span(ours),
+			against: fmt.Sprintf("`git upload-pack`: %s", span(process)), ratio: ours.Seconds() / process.Seconds()}, of.bound))
 	}
 	return nil
 }
 
-// askedOften is what a question takes graspd, beside a process of git.
-func (x *ground) askedOften(ctx context.Context, q question, url, dir string) (line, error) {
+// askedOften is what a question takes graspd, asked again and again by one client, beside a process of git. It returns also what that takes.
+func (x *ground) askedOften(ctx context.Context, q question, url, dir string) (line, time.Duration, error) {
 	n, processes := x.scaled(4000, 20), x.scaled(100, 3)
 	if _, err := q.ask(ctx, url); err != nil { // before, since the first one may read something
-		return line{}, err
+		return line{}, 0, err
 	}
 	before := x.g.tree()
 	var bytesOurs int64
 	for range n {
 		var err error
 		if bytesOurs, err = q.ask(ctx, url); err != nil {
-			return line{}, err
+			return line{}, 0, err
 		}
 	}
 	ours := each(x.g.tree()-before, n)
@@ -103,28 +111,29 @@ func (x *ground) askedOften(ctx context.Context, q question, url, dir string) (l
 	for range processes {
 		out, took, err := gitWith(ctx, dir, gitEnv(env...), bytes.NewReader(q.body), append(q.args, ".")...)
 		if err != nil {
-			return line{}, err
+			return line{}, 0, err
 		}
 		theirs, bytesTheirs = theirs+took.cpu, len(out)
 	}
 	if int(bytesOurs) < bytesTheirs*9/10 {
-		return line{}, fmt.Errorf("graspd tells %d bytes, git %d", bytesOurs, bytesTheirs)
+		return line{}, 0, fmt.Errorf("graspd tells %d bytes, git %d", bytesOurs, bytesTheirs)
 	}
 	theirs = each(theirs, processes)
-	return line{measured: span(ours), against: fmt.Sprintf("`git %s`: %s", q.args[0], span(theirs)), ratio: ours.Seconds() / theirs.Seconds()}, nil
+	return line{measured: span(ours), against: fmt.Sprintf("`git %s`: %s", q.args[0], span(theirs)), ratio: ours.Seconds() / theirs.Seconds()}, theirs, nil
 }
 
-// perSecond is how often ls-refs is answered to a few clients at once.
-func (x *ground) perSecond(ctx context.Context, name, ours, theirs string) error {
+// perSecond is how often ls-refs is answered to a few clients at once. It returns the CPU that one answer of graspd takes then.
+func (x *ground) perSecond(ctx context.Context, name, ours, theirs string) (time.Duration, error) {
 	q := questionsOfRefs()[0]
 	rates := [2]float64{}
+	var took time.Duration
 	for i, url := range []string{ours, theirs} {
 		const clients = 4
 		lasts := time.Duration(x.scaled(4000, 50)) * time.Millisecond
 		var n atomic.Int64
 		var asking sync.WaitGroup
 		var failed atomic.Value
-		begun := time.Now()
+		begun, before := time.Now(), x.g.tree()
 		for range clients {
 			asking.Go(func() {
 				for time.Since(begun) < lasts && failed.Load() == nil {
@@ -137,12 +146,15 @@ func (x *ground) perSecond(ctx context.Context, name, ours, theirs string) error
 		}
 		asking.Wait()
 		if err, is := failed.Load().(error); is {
-			return err
+			return 0, err
 		}
 		rates[i] = float64(n.Load()) / time.Since(begun).Seconds()
+		if url == ours {
+			took = each(x.g.tree()-before, int(n.Load()))
+		}
 	}
 	ratio := rates[0] / rates[1]
 	x.report.add(line{what: fmt.Sprintf("`ls-refs`, %s, asked by 4 clients at once", name), measured: figures(rates[0]) + " requests/s",
 		against: "http-backend: " + figures(rates[1]) + " requests/s", ratio: ratio, target: "≥ 30", met: ratio >= 30})
-	return nil
+	return took, nil
 }
