@@ -125,11 +125,11 @@ func (c *Capacity) HalvePage() bool {
 // OtherLimit gives live REQs the other limit, as the relay refused theirs.
 func (c *Capacity) OtherLimit(refused int) { c.limit = 1 - refused }
 
-// Full asks for no more bytes of live REQs together than held.
-func (c *Capacity) Full(held int) { c.total = held }
+// BoundTotal asks for no more bytes of live REQs together than held.
+func (c *Capacity) BoundTotal(held int) { c.total = held }
 
-// Fuller asks for somewhat less than Full, as stored requests need room beside the live REQs.
-func (c *Capacity) Fuller() { c.total = max(1, c.total*15/16) }
+// LowerTotal asks for somewhat less than BoundTotal did, as stored requests need room beside the live REQs.
+func (c *Capacity) LowerTotal() { c.total = max(1, c.total*15/16) }
 
 // Bears reports whether the relay bears more bytes of live REQs beside those that are held.
 func (c Capacity) Bears(held, more int) bool { return c.total == 0 || held+more <= c.total }

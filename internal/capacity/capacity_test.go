@@ -88,17 +88,17 @@ func TestWhatAllREQsBear(t *testing.T) {
 	if !c.Bears(1<<30, 1<<30) {
 		t.Error("a bound that nobody told")
 	}
-	c.Full(1600)
+	c.BoundTotal(1600)
 	if !c.Bears(1600, 0) || c.Bears(1600, 1) {
 		t.Errorf("%+v", c)
 	}
-	if c.Fuller(); !c.Bears(1000, 500) || c.Bears(1000, 501) {
+	if c.LowerTotal(); !c.Bears(1000, 500) || c.Bears(1000, 501) {
 		t.Errorf("%+v leaves no room", c)
 	}
-	if c.Full(1); !c.Bears(0, 1) {
+	if c.BoundTotal(1); !c.Bears(0, 1) {
 		t.Error("nothing is borne")
 	}
-	if c.Fuller(); !c.Bears(0, 1) {
+	if c.LowerTotal(); !c.Bears(0, 1) {
 		t.Error("a bound of nothing is none")
 	}
 }

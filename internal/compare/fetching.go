@@ -119,13 +119,13 @@ func (n *Comparison) LookedUp(unknown []nostr.ID, known []Dated, others func() m
 		n.edge.date(x.ID, x.At)
 	}
 	if n.round == first && others != nil {
-		n.leave(others())
+		n.skip(others())
 	}
 }
 
-// leave puts off the ids that other comparisons request, as their events match several filters, and leaves
+// skip puts off the ids that other comparisons request, as their events match several filters, and leaves
 // out the ids that were requested in an earlier window.
-func (n *fetching) leave(others map[nostr.ID]struct{}) {
+func (n *fetching) skip(others map[nostr.ID]struct{}) {
 	asked := make(map[nostr.ID]struct{}, len(n.late))
 	for _, id := range n.late {
 		asked[id] = struct{}{}

@@ -84,8 +84,8 @@ func (b *Book) Want(w *want.Want) {
 	b.recount(w)
 }
 
-// Leave forgets all but when the operator was told, as graspd wants nothing of the relay any more.
-func (b *Book) Leave() { *b = Book{told: b.told, before: b.before} }
+// Forget forgets all but when the operator was told, as graspd wants nothing of the relay any more.
+func (b *Book) Forget() { *b = Book{told: b.told, before: b.before} }
 
 // Filter is one of the filters that were asked together, and what its comparison told.
 type Filter struct {

@@ -171,7 +171,7 @@ func TestTheOperatorIsToldOnceAnHour(t *testing.T) {
 			t.Errorf("at %v: %v", c.at, r)
 		}
 	}
-	if b.Leave(); b.Of(w.Repos[0].Ord) != (coverage.Count{}) {
+	if b.Forget(); b.Of(w.Repos[0].Ord) != (coverage.Count{}) {
 		t.Error("figures outlive what is wanted")
 	}
 	b.Add(w, want.LayerRepositories, all, nil)

@@ -63,7 +63,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.some >= stallBytes {
 		b.some, b.took = 0, 0
 	}
-	b.err = b.judge(n, err)
+	b.err = b.result(n, err)
 	return n, b.err
 }
 
@@ -85,9 +85,9 @@ func (b *body) await(now time.Time) error {
 	return ignoreUnsupported(b.c.SetReadDeadline(deadline))
 }
 
-// judge returns the error of the body after a read with that outcome. After the last byte it leaves net/http time to read on by itself, to learn
+// result returns the error of the body after a read of its connection that returned n and err. After the last byte it leaves net/http time to read on by itself, to learn
 // when the client leaves.
-func (b *body) judge(n int, err error) error {
+func (b *body) result(n int, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.due = time.Time{}

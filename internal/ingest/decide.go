@@ -52,9 +52,9 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 // verdictOn asks the store's rules, then the policy, then the ledger, and last the bounds of the address that brings e. It returns the first
 // refusal.
 func (w *writer) verdictOn(e *nostr.Event, by policy.Bearer, crowd string) (policy.Verdict, error) {
-	outcome, err := w.open.batch.Judge(e)
+	outcome, err := w.open.batch.Outcome(e)
 	if err != nil {
-		return policy.Verdict{}, fmt.Errorf("judge event %s: %w", e.ID, err)
+		return policy.Verdict{}, fmt.Errorf("decide event %s: %w", e.ID, err)
 	}
 	if outcome != policy.Accept {
 		return verdictStored(outcome), nil

@@ -303,7 +303,7 @@ func TestUnitedWithoutRoom(t *testing.T) {
 	r = newRelay(t, 2, 4)
 	r.queue(r.roots[0])
 	r.tend()
-	r.limits.Full(r.Bytes() * 2) // not what both ask for beside the first
+	r.limits.BoundTotal(r.Bytes() * 2) // not what both ask for beside the first
 	r.queue(r.roots[1])
 	if m := r.Next(r.terms()); m.Overlap || len(m.Parts) != 1 {
 		t.Fatalf("%+v", m)
@@ -381,7 +381,7 @@ func TestManyFilters(t *testing.T) {
 		r.queue(it)
 		r.tend()
 	}
-	r.limits.Full(r.Bytes()*2 - 1)
+	r.limits.BoundTotal(r.Bytes()*2 - 1)
 	if m := r.Merge(r.terms()); m.Load != nil {
 		t.Error("merged where the relay does not bear both")
 	}
@@ -523,7 +523,7 @@ func TestNotThinned(t *testing.T) {
 	r.tend()
 	r.expect("30 30", 1)
 	r = mixed(t)
-	r.limits.Full(r.Bytes() - 350) // two root events less
+	r.limits.BoundTotal(r.Bytes() - 350) // two root events less
 	r.queue(r.roots[70])
 	r.make(r.Next(r.terms()))
 	r.check()
@@ -622,7 +622,7 @@ func TestTheRelayBearsLess(t *testing.T) {
 	if _, ok := r.Unborne(r.terms()); ok {
 		t.Error("something is too much")
 	}
-	r.limits.Full(r.Bytes() - 1)
+	r.limits.BoundTotal(r.Bytes() - 1)
 	x, ok := r.Unborne(r.terms())
 	if !ok || x.REQ.Sub != "l2" || x.Lots != nil || len(r.Sweeps()) != 1 || !r.Expendable(r.w) {
 		t.Errorf("%+v", x)
@@ -631,7 +631,7 @@ func TestTheRelayBearsLess(t *testing.T) {
 		t.Error("something is too much still")
 	}
 	r.check()
-	r.limits.Full(1)
+	r.limits.BoundTotal(1)
 	for range 2 {
 		if _, ok := r.Unborne(r.terms()); !ok {
 			t.Error("nothing more gives way")
@@ -769,7 +769,7 @@ func TestLives(t *testing.T) {
 			r.limits.FewerValues(10)
 		}
 		if rnd.IntN(2) == 0 {
-			r.limits.Full(20_000 + rnd.IntN(60_000))
+			r.limits.BoundTotal(20_000 + rnd.IntN(60_000))
 		}
 		fresh := append([]want.Item{r.repo}, r.roots...)
 		rnd.Shuffle(len(fresh), func(i, j int) { fresh[i], fresh[j] = fresh[j], fresh[i] })

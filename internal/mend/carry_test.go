@@ -142,7 +142,7 @@ func TestRepairKeepsTheSlotsOfWhatIsGone(t *testing.T) {
 	}
 	defer b.Discard()
 	older := made(3, 199, nip34.KindRepository, nostr.Tag{"d", "z"})
-	if out, err := b.Judge(older); out != policy.Superseded || err != nil {
+	if out, err := b.Outcome(older); out != policy.Superseded || err != nil {
 		t.Errorf("%v, %v", out, err)
 	}
 }

@@ -96,7 +96,7 @@ func anything(ctx context.Context, v *store.View, s moderate.Subject) (bool, err
 		if !ok {
 			continue
 		}
-		if goes, err := moderate.Leaves(s, e, remaining{v: v}); goes || err != nil {
+		if goes, err := moderate.GoesAlong(s, e, remaining{v: v}); goes || err != nil {
 			return goes, err
 		}
 	}
@@ -135,7 +135,7 @@ func (m *Moderator) Preview(ctx context.Context, s moderate.Subject) (moderate.P
 			break
 		}
 		var e *nostr.Event
-		if e, err = leaver(s, v, left, queue[0]); e != nil {
+		if e, err = going(s, v, left, queue[0]); e != nil {
 			left.gone[e.ID] = true
 			if a := e.Address(); a != "" {
 				left.addresses[a] = true
@@ -159,8 +159,8 @@ func (m *Moderator) Preview(ctx context.Context, s moderate.Subject) (moderate.P
 	return out, err
 }
 
-// leaver returns the event with that id if it goes with a subject; else nil.
-func leaver(s moderate.Subject, v *store.View, left remaining, id nostr.ID) (*nostr.Event, error) {
+// going returns the event with that id if it goes with a subject; else nil.
+func going(s moderate.Subject, v *store.View, left remaining, id nostr.ID) (*nostr.Event, error) {
 	if left.gone[id] {
 		return nil, nil
 	}
@@ -168,7 +168,7 @@ func leaver(s moderate.Subject, v *store.View, left remaining, id nostr.ID) (*no
 	if err != nil || !ok {
 		return nil, err
 	}
-	if goes, err := moderate.Leaves(s, e, left); !goes || err != nil {
+	if goes, err := moderate.GoesAlong(s, e, left); !goes || err != nil {
 		return nil, err
 	}
 	return e, nil

@@ -135,7 +135,7 @@ func putAside(t *ingest.Turn, c *moderate.Case, ids []nostr.ID) (gone []*nostr.E
 	for _, id := range ids {
 		e, ok, err := t.Get(id)
 		if err == nil && ok {
-			ok, err = moderate.Leaves(c.Subject, e, t)
+			ok, err = moderate.GoesAlong(c.Subject, e, t)
 		}
 		if err != nil {
 			return nil, err

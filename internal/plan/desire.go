@@ -73,7 +73,7 @@ func (p *Peer) leave() {
 	p.suspects.forget()
 	p.comparing.end()
 	p.references.forget()
-	p.coverage.Leave()
+	p.coverage.Forget()
 }
 
 // retry has a relay that waits tried at once.

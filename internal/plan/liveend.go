@@ -42,7 +42,7 @@ func (f *following) liveRefused(l *live.REQ, text string, from time.Time) {
 		after = f.pausedTill
 	case why == refusal.TooMany:
 		f.fewer(l.Tries)
-	case why == refusal.Full && f.full():
+	case why == refusal.Full && f.boundTotal():
 		f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
 		return
 	case why == refusal.TooBig || why == refusal.Full:

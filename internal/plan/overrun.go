@@ -23,11 +23,11 @@ func (c *catchup) overrun(r *request) {
 		c.suspects.trialAnswered()
 		return
 	}
-	if r.kind == asksPage && t.pager.Cut(r.full()) {
+	if r.kind == asksPage && t.pager.Cut(r.readAll()) {
 		t.forgive()
 	}
 	c.taskFailed(t, "an answer without end")
 }
 
-// full says whether all events have come that are read.
-func (r *request) full() bool { return r.events >= r.most }
+// readAll says whether all events have come that are read.
+func (r *request) readAll() bool { return r.events >= r.most }

@@ -46,7 +46,7 @@ func (c *catchup) refused(r *request, text string) {
 		if !t.over { // a merge that this ended took its catch-up with it
 			c.taskFailed(t, text)
 		}
-	case why == refusal.Full && c.live.fuller():
+	case why == refusal.Full && c.live.lowerTotal():
 		if !t.over {
 			c.park(t)
 		}

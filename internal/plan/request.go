@@ -97,7 +97,7 @@ func (p *Peer) received(in step.Received) bool {
 	case asksProbe:
 		r.task.neg.Received(r.probe, step.Dated{ID: in.ID, At: in.At})
 	}
-	if r.streams() && r.full() {
+	if r.streams() && r.readAll() {
 		p.conn.overrun(r)
 		return true
 	}

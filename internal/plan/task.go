@@ -43,8 +43,8 @@ func (t *task) compares(n *compare.Comparison) { t.neg = n }
 // forget drops all that the task has found: it begins again.
 func (t *task) forget() { t.pager, t.neg, t.tally = nil, nil, coverage.Tally{} }
 
-// leaveUndecided lets the task go on, though the door has not decided all of what the request r brought.
-func (t *task) leaveUndecided(r *request) { t.undecided, t.req = append(t.undecided, r), nil }
+// detach lets the task go on, though the door has not decided all of what the request r brought.
+func (t *task) detach(r *request) { t.undecided, t.req = append(t.undecided, r), nil }
 
 // decided takes that the door has decided all of what r brought, while the task went on.
 func (t *task) decided(r *request) {

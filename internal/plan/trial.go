@@ -82,7 +82,7 @@ func (s *suspects) trialRefused(r *request, text string) {
 		if why == refusal.TooMany {
 			s.live.fewer(s.under.Silent())
 		} else {
-			s.live.fuller()
+			s.live.lowerTotal()
 		}
 		s.endTask()
 		s.under.InVain(s.now.Mono)

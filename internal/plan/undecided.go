@@ -17,7 +17,7 @@ func (c *catchup) goAhead(r *request) {
 	if r.batch == nil || len(t.neg.Needs()) == 0 || len(t.undecided) == mostUndecided || t.group.Layer == want.LayerReferences {
 		return
 	}
-	t.leaveUndecided(r)
+	t.detach(r)
 	c.proceed(t)
 }
 

@@ -53,8 +53,8 @@ func (e *ends) WithAttrs(a []slog.Attr) slog.Handler { return &ends{e.Handler.Wi
 // WithGroup implements slog.Handler.
 func (e *ends) WithGroup(name string) slog.Handler { return &ends{e.Handler.WithGroup(name), e.heard} }
 
-// judge fails the test where the parts have not ended in the right order.
-func (e *ends) judge(t testing.TB, git, private bool) {
+// check fails the test where the parts have not ended in the right order.
+func (e *ends) check(t testing.TB, git, private bool) {
 	t.Helper()
 	want := endsInOrder
 	if git {

@@ -256,7 +256,7 @@ func (g *Graspd) Stop() {
 	if err := g.run.stop(); err != nil {
 		g.w.t.Errorf("stop %s: %v", g.Name, err)
 	}
-	g.run.ends.judge(g.w.t, g.Git, g.Private)
+	g.run.ends.check(g.w.t, g.Git, g.Private)
 	if d := time.Since(begun); d > 10*time.Second {
 		g.w.t.Errorf("%s took %v to stop", g.Name, d)
 	}

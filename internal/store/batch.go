@@ -28,9 +28,9 @@ type Batch struct {
 	*vanishing
 	*departed
 
-	// The last event that Judge accepted, and how many writes the batch had then: while it has no more, Add need not judge again.
-	judged   *nostr.Event
-	judgedAt uint32
+	// The last event that Outcome accepted, and how many writes the batch had then: while it has no more, Add need not ask it again.
+	accepted   *nostr.Event
+	acceptedAt uint32
 
 	expireFrom int64 // nothing in the expiry table is due before this; the store's own once committed
 
@@ -174,14 +174,14 @@ func (b *Batch) Discard() {
 	b.s.giveBack()
 }
 
-// Add stores the event if the store's rules have nothing against it, and returns their verdict: Accept, or what Judge says. The caller has
+// Add stores the event if the store's rules have nothing against it, and returns their verdict: Accept, or what Outcome says. The caller has
 // decided before that the event is genuine and wanted. Add ends the wait of an event that waits. Older versions go, and so do the events
 // that a deletion names; a deletion that removes nothing may be gone again when Add returns. Purge carries out a request to vanish. From
 // here on readers share the event, and nobody changes it.
 func (b *Batch) Add(e *nostr.Event, src layout.Source) (policy.Outcome, error) {
 	out, err := policy.Accept, error(nil)
-	if b.judged != e || b.judgedAt != b.w.Count() {
-		out, err = b.Judge(e)
+	if b.accepted != e || b.acceptedAt != b.w.Count() {
+		out, err = b.Outcome(e)
 	}
 	if err == nil && out == policy.Accept {
 		seq := b.next()

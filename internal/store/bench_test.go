@@ -146,7 +146,7 @@ func BenchmarkDecide(b *testing.B) {
 		}
 		for range 500 {
 			e := g.event()
-			if _, err := batch.Judge(e); err != nil {
+			if _, err := batch.Outcome(e); err != nil {
 				b.Fatal(err)
 			}
 			for _, ask := range []func() (bool, error){

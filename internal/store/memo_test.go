@@ -24,7 +24,7 @@ func TestADiscardedBatchLeavesNothingBehind(t *testing.T) {
 		}
 		defer b.Discard()
 		for range 2 { // the second look is at what the first one found
-			if out, err := b.Judge(old); out != policy.Accept || err != nil {
+			if out, err := b.Outcome(old); out != policy.Accept || err != nil {
 				t.Error("superseded by what was dropped", out, err)
 			}
 			if ok, err := b.HasAddress(state.Address()); ok || err != nil {
@@ -51,8 +51,8 @@ func TestADiscardedBatchLeavesNothingBehind(t *testing.T) {
 	add(true)
 }
 
-// TestAddJudgesAgainAfterOtherWrites: what Judge allowed may be deleted before it is added.
-func TestAddJudgesAgainAfterOtherWrites(t *testing.T) {
+// TestAddAsksTheRulesAgainAfterOtherWrites: what Outcome allowed may be deleted before it is added.
+func TestAddAsksTheRulesAgainAfterOtherWrites(t *testing.T) {
 	s := open(t, store.Options{Dir: "data", FS: vfs.NewMem()})
 	e := storetest.Event(1, storetest.Start, 1, "x")
 	del := storetest.Event(1, storetest.Start+1, 5, "", []string{"e", e.ID.String()})
@@ -61,7 +61,7 @@ func TestAddJudgesAgainAfterOtherWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Discard()
-	if out, err := b.Judge(e); out != policy.Accept || err != nil {
+	if out, err := b.Outcome(e); out != policy.Accept || err != nil {
 		t.Fatal(out, err)
 	}
 	if out, err := b.Add(del, store.Live); out != policy.Accept || err != nil {
@@ -153,7 +153,7 @@ func TestDecisionsHoldOverARestart(t *testing.T) {
 		{here, policy.Duplicate}, {deleted, policy.Deleted}, {byAddress, policy.Deleted}, {older, policy.Superseded}, {vanished, policy.Vanished},
 		{orphan, policy.Accept},
 	} {
-		if out, err := b.Judge(c.e); out != c.want || err != nil {
+		if out, err := b.Outcome(c.e); out != c.want || err != nil {
 			t.Errorf("%v, not %v; %v", out, c.want, err)
 		}
 	}

@@ -45,7 +45,7 @@ type Origin struct {
 // Add stores an entry under its number if the rules have nothing against it, and returns their verdict. Add remembers an event that they
 // refuse. Add stores an expired event, which goes later in the usual way, as the clock has no part in a repair.
 func (f *Refill) Add(x layout.Entry, o Origin) (policy.Outcome, error) {
-	out, err := f.b.judgeBy(x.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded)
+	out, err := f.b.outcomeBy(x.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded)
 	switch {
 	case err != nil || out == policy.Duplicate:
 		return out, err
@@ -86,7 +86,7 @@ func (f *Refill) keepOrder(x layout.Entry, first layout.Seq) error {
 
 // Wait keeps an event waiting under its number, if the rules have nothing against that; else it does nothing.
 func (f *Refill) Wait(w layout.Waiting) error {
-	out, err := f.b.judgeBy(w.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded, index.IsWaiting, index.IsOutwaited)
+	out, err := f.b.outcomeBy(w.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded, index.IsWaiting, index.IsOutwaited)
 	if err != nil || out != policy.Accept {
 		return err
 	}

@@ -36,7 +36,7 @@ func (b *Batch) takeOut(e *nostr.Event, at layout.Row, why layout.Reason) error 
 	if err := b.unindex(e, at); err != nil {
 		return err
 	}
-	if err := b.leaveSlot(e, why); err != nil {
+	if err := b.vacateSlot(e, why); err != nil {
 		return err
 	}
 	if err := b.endForce(e, why); err != nil {

@@ -45,8 +45,8 @@ func (b *Batch) takeSlot(e *nostr.Event, seq layout.Seq) error {
 	return b.Remove(old.ID, layout.ReasonReplaced)
 }
 
-// leaveSlot notes in the slot of a removed event that the newest version is no longer here. Older versions do not come back.
-func (b *Batch) leaveSlot(e *nostr.Event, why layout.Reason) error {
+// vacateSlot notes in the slot of a removed event that the newest version is no longer here. Older versions do not come back.
+func (b *Batch) vacateSlot(e *nostr.Event, why layout.Reason) error {
 	address := e.Address()
 	if address == "" {
 		b.departed.left(e)

@@ -180,7 +180,7 @@ func TestRepairKeepsTheAgeOfDeletions(t *testing.T) {
 	a.now += 140 * day
 	a.batch(func(b *store.Batch) error {
 		for _, e := range []*nostr.Event{here, absent, former} {
-			if out, err := b.Judge(e); err != nil || out != policy.Deleted {
+			if out, err := b.Outcome(e); err != nil || out != policy.Deleted {
 				t.Errorf("%s: %v, %v", e.Content, out, err)
 			}
 		}
@@ -191,7 +191,7 @@ func TestRepairKeepsTheAgeOfDeletions(t *testing.T) {
 	a.sound()
 	a.batch(func(b *store.Batch) error {
 		for e, want := range map[*nostr.Event]policy.Outcome{here: policy.Deleted, absent: policy.Accept, former: policy.Accept} {
-			if out, err := b.Judge(e); err != nil || out != want {
+			if out, err := b.Outcome(e); err != nil || out != want {
 				t.Errorf("%s: %v, %v", e.Content, out, err)
 			}
 		}

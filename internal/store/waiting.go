@@ -24,13 +24,13 @@ type waits struct {
 const released = layout.Reason(0)
 
 // Wait keeps an event that is not served until its git data is here, if the store's rules have nothing against it. Wait returns Wait, or
-// what Judge says, or Duplicate where the event waits already, or Superseded where a newer version at its address waits. An older version
+// what Outcome says, or Duplicate where the event waits already, or Superseded where a newer version at its address waits. An older version
 // that waits gives way; the version that is served stays. Add ends the wait. To reconciliations a waiting event is known as a remembered
 // one is, so that graspd does not fetch it.
 func (b *Batch) Wait(e *nostr.Event, w layout.Wait) (policy.Outcome, error) {
-	out, err := b.Judge(e)
+	out, err := b.Outcome(e)
 	if err == nil && out == policy.Accept {
-		out, err = b.judgeBy(e, index.IsWaiting, index.IsOutwaited)
+		out, err = b.outcomeBy(e, index.IsWaiting, index.IsOutwaited)
 	}
 	if err == nil && out == policy.Accept {
 		out, err = policy.Wait, b.waits.insert(e, b.next(), w)

@@ -36,7 +36,7 @@ type Batch interface {
 	HasAuthor(pk nostr.PubKey) (bool, error)
 	TakesPart(pk nostr.PubKey) (bool, error)
 	Add(e *nostr.Event, src store.Source) (policy.Outcome, error)
-	Judge(e *nostr.Event) (policy.Outcome, error)
+	Outcome(e *nostr.Event) (policy.Outcome, error)
 	Remember(e *nostr.Event, why policy.Outcome) error
 	Remove(id nostr.ID, why store.Reason) error
 	ForgetOrphans(e *nostr.Event, max int) (int, bool, error)

@@ -64,8 +64,8 @@ func (b *modelBatch) Commit() (store.Seq, error) {
 	return b.head, nil
 }
 
-// Judge applies the rules.
-func (b *modelBatch) Judge(e *nostr.Event) (policy.Outcome, error) {
+// Outcome applies the rules.
+func (b *modelBatch) Outcome(e *nostr.Event) (policy.Outcome, error) {
 	if _, ok := b.events[e.ID]; ok {
 		return policy.Duplicate, nil
 	}
@@ -94,7 +94,7 @@ func (b *modelBatch) Judge(e *nostr.Event) (policy.Outcome, error) {
 
 // Add stores.
 func (b *modelBatch) Add(e *nostr.Event, src store.Source) (policy.Outcome, error) {
-	if out, _ := b.Judge(e); out != policy.Accept {
+	if out, _ := b.Outcome(e); out != policy.Accept {
 		return out, nil
 	}
 	delete(b.memory, e.ID)

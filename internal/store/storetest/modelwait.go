@@ -13,7 +13,7 @@ import (
 
 // Wait keeps an event waiting.
 func (b *modelBatch) Wait(e *nostr.Event, w store.Wait) (policy.Outcome, error) {
-	if out, _ := b.Judge(e); out != policy.Accept {
+	if out, _ := b.Outcome(e); out != policy.Accept {
 		return out, nil
 	}
 	if _, ok := b.waits[e.ID]; ok {

@@ -256,8 +256,8 @@ func (h *history) operation(b [2]Batch) {
 // lookups asks the open batches.
 func (h *history) lookups(b [2]Batch) {
 	e, d := h.world.Event(h.now), h.world.d()
-	both(h, "judge", func(i int) (string, error) {
-		out, err := b[i].Judge(e)
+	both(h, "outcome", func(i int) (string, error) {
+		out, err := b[i].Outcome(e)
 		return fmt.Sprint(out), err
 	})
 	both(h, "known in batch", func(i int) (string, error) {

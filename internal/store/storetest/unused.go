@@ -39,12 +39,12 @@ func (r *rig) wantUnused(t testing.TB, del *nostr.Event) {
 	}
 }
 
-// judged is what the rules say.
-func (r *rig) judged(t testing.TB, e *nostr.Event) (out policy.Outcome) {
+// outcome is what the rules say.
+func (r *rig) outcome(t testing.TB, e *nostr.Event) (out policy.Outcome) {
 	t.Helper()
 	r.batch(t, func(b Batch) {
 		var err error
-		if out, err = b.Judge(e); err != nil {
+		if out, err = b.Outcome(e); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -85,14 +85,14 @@ var unusedCases = []testCase{
 		r.now += 183*day - 1
 		r.age(t, 10)
 		for _, e := range []*nostr.Event{target, ann} {
-			if out := r.judged(t, e); out != policy.Deleted {
+			if out := r.outcome(t, e); out != policy.Deleted {
 				t.Errorf("at the end of half a year: %v", out)
 			}
 		}
 		r.now++
 		for _, swept := range []bool{false, true} {
 			for _, e := range []*nostr.Event{target, ann} {
-				if out := r.judged(t, e); out != policy.Accept {
+				if out := r.outcome(t, e); out != policy.Accept {
 					t.Errorf("after half a year, swept %v: %v", swept, out)
 				}
 			}
@@ -139,7 +139,7 @@ var unusedCases = []testCase{
 			r.age(t, 10)
 			wantIDs(t, which, r.query(t, nostr.Filter{IDs: idsOf(del)}), idsOf(del))
 			if which == "others" || which == "later in steps" {
-				if out := r.judged(t, absent); out != policy.Deleted {
+				if out := r.outcome(t, absent); out != policy.Deleted {
 					t.Errorf("what else it names: %v", out)
 				}
 			}
@@ -154,11 +154,11 @@ var unusedCases = []testCase{
 		r.wantUnused(t, del)
 		wantIDs(t, "what has removed something", r.query(t, nostr.Filter{IDs: idsOf(used)}), idsOf(used))
 		r.now += 183*day - 1
-		if out := r.judged(t, target); out != policy.Deleted {
+		if out := r.outcome(t, target); out != policy.Deleted {
 			t.Error(out)
 		}
 		r.now++
-		if out := r.judged(t, target); out != policy.Accept {
+		if out := r.outcome(t, target); out != policy.Accept {
 			t.Error(out)
 		}
 	}},
@@ -177,7 +177,7 @@ var unusedCases = []testCase{
 		r.add(t, policy.Accept, other)
 		wantIDs(t, "somebody else's", r.query(t, nostr.Filter{IDs: idsOf(other)}), idsOf(other))
 		for _, e := range targets {
-			if out := r.judged(t, e); out != policy.Deleted {
+			if out := r.outcome(t, e); out != policy.Deleted {
 				t.Error(out)
 			}
 		}
@@ -219,11 +219,11 @@ var unusedCases = []testCase{
 		r.wantUnused(t, del)
 		r.remember(t, policy.Deleted, target) // not even as a gate
 		r.now += 366*day - 1
-		if out := r.judged(t, target); out != policy.Deleted {
+		if out := r.outcome(t, target); out != policy.Deleted {
 			t.Error(out)
 		}
 		r.now++
-		if out := r.judged(t, target); out != policy.Accept {
+		if out := r.outcome(t, target); out != policy.Accept {
 			t.Error(out)
 		}
 	}},
@@ -255,13 +255,13 @@ var unusedCases = []testCase{
 		r.add(t, policy.Accept, deletionOf(Start, one))
 		r.now += 10
 		r.add(t, policy.Accept, deletionOf(Start+10, two))
-		if out := r.judged(t, two); out != policy.Accept {
+		if out := r.outcome(t, two); out != policy.Accept {
 			t.Errorf("beyond the bound: %v", out)
 		}
 		r.now += 250 * day
 		r.age(t, 10)
 		r.add(t, policy.Accept, deletionOf(r.now, two))
-		if out := r.judged(t, two); out != policy.Deleted {
+		if out := r.outcome(t, two); out != policy.Deleted {
 			t.Errorf("with room again: %v", out)
 		}
 	}},

@@ -5,25 +5,25 @@ import "github.com/graspd/graspd/internal/live"
 // Some relays bound what all subscriptions of a connection or an address ask for together, however few they are. Nothing
 // tells that bound but a refusal.
 
-// full learns that the live REQs that are left are all that the relay bears, after one was refused for that. It reports
+// boundTotal learns that the live REQs that are left are all that the relay bears, after one was refused for that. It reports
 // whether any is left. Those that wait go on when all refusals that may be under way have come.
-func (f *following) full() bool {
+func (f *following) boundTotal() bool {
 	f.cancelMerge()
 	bytes := f.side.Bytes()
 	if bytes == 0 || f.keeper.followsAll() {
 		return false
 	}
-	f.limits.Full(bytes)
+	f.limits.BoundTotal(bytes)
 	f.wire.rest(live.OpenAfter)
 	return true
 }
 
-// fuller learns from a refusal that there must be room for stored requests beside the live REQs. It reports whether there is
+// lowerTotal learns from a refusal that there must be room for stored requests beside the live REQs. It reports whether there is
 // one that can be given up for that.
-func (f *following) fuller() bool {
-	if !f.full() || !f.side.Expendable(f.want) {
+func (f *following) lowerTotal() bool {
+	if !f.boundTotal() || !f.side.Expendable(f.want) {
 		return false
 	}
-	f.limits.Fuller()
+	f.limits.LowerTotal()
 	return true
 }

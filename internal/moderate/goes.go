@@ -31,10 +31,10 @@ func (s Subject) Covers(a nip34.Address) bool {
 	return s.Sort == Author || s.Sort == Owner || s.Sort == Repository && a.D == s.D
 }
 
-// Leaves reports whether an event that names something which has gone goes, too. It goes where nothing else that it names is here, as the
+// GoesAlong reports whether an event that names something which has gone goes, too. It goes where nothing else that it names is here, as the
 // relay would not take it then. An event that stands for itself (an announcement, a state, a deletion, a request to vanish, a list or a
 // profile) goes only where the subject owns it. Callers ask again about an event that stays when more has gone.
-func Leaves(s Subject, e *nostr.Event, here Here) (bool, error) {
+func GoesAlong(s Subject, e *nostr.Event, here Here) (bool, error) {
 	if s.Owns(e) {
 		return true, nil
 	}
