@@ -14,6 +14,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/progress"
 	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // unreadable marks an error that keeps the check from saying anything about a store.
@@ -89,8 +90,8 @@ func (c *Config) check(ctx context.Context, std stdio, o mend.CheckOptions, p *p
 	if err = errors.Join(err, s.Failure()); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "%d events with %d index rows, %d remembered with %d rows, %d named rows\n",
-		r.Events, r.Rows, r.Remembered, r.RememberedRows, r.Named)
+	fmt.Fprintf(std.out, "%s with %d index rows, %d remembered with %d rows, %d named rows\n",
+		words.Number(r.Events, "event", "events"), r.Rows, r.Remembered, r.RememberedRows, r.Named)
 	wrong := listed(r.Problems, r.More)
 	of := node.StoreIn(c.Data)
 	if len(wrong) == 0 { // else the rows of repositories are in doubt, too
@@ -140,9 +141,9 @@ func (c *Config) repair(ctx context.Context, std stdio, o mend.CheckOptions, p *
 	if r.Salvaged != nil {
 		fmt.Fprintf(std.out, "read file by file: %s\n", oneLine(r.Salvaged))
 	}
-	fmt.Fprintf(std.out, "%s was built anew from %d events and is sound", so.Dir, r.Events)
+	fmt.Fprintf(std.out, "%s was built anew from %s and is sound", so.Dir, words.Number(r.Events, "event", "events"))
 	if r.LeftOut > 0 {
-		fmt.Fprintf(std.out, "; it leaves out %d entries that were deleted or replaced, or were there twice", r.LeftOut)
+		fmt.Fprintf(std.out, "; it leaves out %s, deleted, replaced or there twice", words.Number(r.LeftOut, "entry", "entries"))
 	}
 	fmt.Fprintf(std.out, "\nthe old one is kept in %s until you remove it\n", r.Old)
 	lost, err := git.repair(ctx, c, std)

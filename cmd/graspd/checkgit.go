@@ -12,6 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/progress"
 	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // gitCheck says whether and with which git program the check looks at the git data.
@@ -29,15 +30,17 @@ func (g gitCheck) check(ctx context.Context, c *Config, std stdio, s *store.Stor
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(std.out, "%d repositories with %d refs and %s of packs\n", r.Repositories, r.Refs, megabytes(r.Bytes))
+		fmt.Fprintf(std.out, "%s with %s and %s of packs\n", words.Number(r.Repositories, "repository", "repositories"), words.Number(r.Refs, "ref", "refs"),
+			megabytes(r.Bytes))
 		if r.Behind > 0 {
-			fmt.Fprintf(std.out, "the files of %d repositories are older than their refs: the next start writes them\n", r.Behind)
+			fmt.Fprintf(std.out, "the files of %s are older than the refs: the next start writes them\n", words.Number(r.Behind, "repository", "repositories"))
 		}
 		if r.Unshown > 0 {
-			fmt.Fprintf(std.out, "%d pull requests have no ref though their commits are here: graspd check --repair adds them\n", r.Unshown)
+			fmt.Fprintf(std.out, "%s no ref though the commits are here: graspd check --repair adds it\n",
+				words.Number(r.Unshown, "pull request has", "pull requests have"))
 		}
 		if r.Unnamed > 0 {
-			fmt.Fprintf(std.out, "%d directories belong to no repository: graspd removes them when it runs\n", r.Unnamed)
+			fmt.Fprintf(std.out, "%s to no repository: graspd removes what belongs to none when it runs\n", words.Number(r.Unnamed, "directory belongs", "directories belong"))
 		}
 		problems = listed(r.Problems, r.More)
 		return nil
@@ -62,16 +65,16 @@ func (g gitCheck) repair(ctx context.Context, c *Config, std stdio) (lost []stri
 			return err
 		}
 		if r.Rows > 0 {
-			fmt.Fprintf(std.out, "the refs of %d repositories were made anew from the stored events\n", r.Rows)
+			fmt.Fprintf(std.out, "the refs of %s were made anew from the stored events\n", words.Number(r.Rows, "repository", "repositories"))
 		}
 		if r.Files > 0 {
-			fmt.Fprintf(std.out, "the files of %d repositories were made anew\n", r.Files)
+			fmt.Fprintf(std.out, "the files of %s were made anew\n", words.Number(r.Files, "repository", "repositories"))
 		}
 		if r.Tips > 0 {
-			fmt.Fprintf(std.out, "%d pull requests got the refs that they lacked\n", r.Tips)
+			fmt.Fprintf(std.out, "the refs of %s were made anew\n", words.Number(r.Tips, "pull request", "pull requests"))
 		}
 		if r.Found > 0 {
-			fmt.Fprintf(std.out, "%d repositories that the store had lost were found again by their files\n", r.Found)
+			fmt.Fprintf(std.out, "%s, lost to the store, came back by what the disk has\n", words.Number(r.Found, "repository", "repositories"))
 		}
 		lost = listed(r.Problems, r.More)
 		return nil

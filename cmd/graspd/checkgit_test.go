@@ -79,7 +79,7 @@ func (p *pushed) only(pattern string) string {
 // TestCheckOfGitData: refs' files that somebody has edited are found, and made anew.
 func TestCheckOfGitData(t *testing.T) {
 	p := newPushed(t)
-	if out := p.sound(); !strings.Contains(out, "\n1 repositories with 1 refs and 1 MiB of packs\n") {
+	if out := p.sound(); !strings.Contains(out, "\n1 repository with 1 ref and 1 MiB of packs\n") {
 		t.Error(out)
 	}
 	for name, harm := range map[string]func(string) error{
@@ -97,7 +97,7 @@ func TestCheckOfGitData(t *testing.T) {
 		if code, out, errs := p.check("--git=false"); code != exitOK || strings.Contains(out, "repositories") {
 			t.Errorf("of events alone: %d %s%s", code, out, errs)
 		}
-		if code, out, errs := p.check("--repair"); code != exitOK || !strings.Contains(out, "the files of 1 repositories were made anew\n") {
+		if code, out, errs := p.check("--repair"); code != exitOK || !strings.Contains(out, "the files of 1 repository were made anew\n") {
 			t.Errorf("%s: %d %s%s", name, code, out, errs)
 		}
 		p.sound()
@@ -251,7 +251,7 @@ func TestRepairShowsPullRequests(t *testing.T) {
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if out := p.sound(); !strings.Contains(out, "1 pull requests have no ref though their commits are here: graspd check --repair adds them\n") {
+	if out := p.sound(); !strings.Contains(out, "1 pull request has no ref though the commits are here: graspd check --repair adds it\n") {
 		t.Error(out)
 	}
 	if code, out, errs := p.check("--repair"); code != exitOK || !strings.Contains(out, "1 pull requests got the refs that they lacked\n") {

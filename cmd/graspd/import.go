@@ -15,6 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Bounds of an import.
@@ -79,7 +80,7 @@ func runImport(ctx context.Context, door *ingest.Door, service grasp.Service, fi
 		err = errors.New("import: nothing was stored")
 	}
 	if failed := t.count(policy.Failed); err == nil && failed > 0 {
-		err = fmt.Errorf("import: %d events could not be stored: %s", failed, t.cause)
+		err = fmt.Errorf("import: %s could not be stored: %s", words.Number(failed, "event", "events"), t.cause)
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func TestAFaultIsAProblem(t *testing.T) {
 		c.Faults.Do("wss://other.example.net", func() { panic("secret") })
 		time.Sleep(24*time.Hour - 1)
 		p := told()
-		if len(p) != 1 || !strings.HasPrefix(p[0], "1 faults in graspd") || !strings.Contains(p[0], "wss://other.example.net: panic of type string at github.com/graspd/graspd/internal/admin_test.") ||
+		if len(p) != 1 || !strings.HasPrefix(p[0], "1 fault in graspd") || !strings.Contains(p[0], "wss://other.example.net: panic of type string at github.com/graspd/graspd/internal/admin_test.") ||
 			strings.Contains(p[0], "secret") {
 			t.Errorf("%q", p)
 		}

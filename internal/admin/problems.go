@@ -56,8 +56,8 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 		}
 	}
 	if n, last := c.Faults.Seen(); n > 0 && time.Since(last.Time) < faultTold {
-		list = append(list, fmt.Sprintf("%d faults in graspd since the start, each of which ended one connection or one piece of work; the last one at %s in what serves %s: %s at %s; please report it with its lines of the log",
-			n, last.Time.UTC().Format(time.RFC3339), last.In, last.Value, last.Place))
+		list = append(list, fmt.Sprintf("%s in graspd since the start; a fault ends one connection or one piece of work; the last one at %s in what serves %s: %s at %s; please report it with its lines of the log",
+			words.Number(n, "fault", "faults"), last.Time.UTC().Format(time.RFC3339), last.In, last.Value, last.Place))
 	}
 	if c.Backups != nil {
 		b := c.Backups()

@@ -63,7 +63,7 @@ func New(c Config) *Engine {
 		wants:   make(map[grasp.RelayURL]*want.Want),
 		peers:   make(map[grasp.RelayURL]*peer),
 		asks:    make(chan chan []*peer), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
-		lists: make(chan listsChange), calm: make(chan struct{}, 1), gather: gather.New(c.BatchWindow), chunk: feedChunk,
+		lists: make(chan listsChange, 1), calm: make(chan struct{}, 1), gather: gather.New(c.BatchWindow), chunk: feedChunk,
 		whole: newWholeSet(), mailboxes: newMailboxes(c),
 	}
 	e.desired.SetLists(c.Lists)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // Occupy has the shell of a relay do nothing but f.
@@ -57,4 +58,10 @@ func (e *Engine) HoldLoads() (release func()) {
 			<-e.loads
 		}
 	}
+}
+
+// TakeLists takes the lists that Run has yet to take.
+func (e *Engine) TakeLists() (l policy.Lists, looser bool) {
+	x := <-e.lists
+	return x.lists, x.looser
 }

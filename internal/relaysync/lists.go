@@ -2,15 +2,10 @@ package relaysync
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/graspd/graspd/internal/policy"
 )
-
-// ErrOver says that Run has ended.
-var ErrOver = errors.New("the engine has stopped")
 
 // listsChange brings new lists to Run.
 type listsChange struct {
@@ -20,16 +15,14 @@ type listsChange struct {
 
 // SetLists makes the engine follow only the repositories that the lists admit. With looser, the rules may accept events that they refused
 // before: the engine then asks every relay for everything again, which costs little where the relay speaks NIP-77. The door must have the
-// new rules already. SetLists waits until Run follows the feed. The error is ctx's cause or ErrOver.
-func (e *Engine) SetLists(ctx context.Context, l policy.Lists, looser bool) error {
+// new rules already. SetLists returns at once; Run takes the newest lists when it follows the feed. One goroutine at a time may call it.
+func (e *Engine) SetLists(l policy.Lists, looser bool) {
 	select {
-	case e.lists <- listsChange{l, looser}:
-		return nil
-	case <-e.over:
-		return fmt.Errorf("set lists: %w", ErrOver)
-	case <-ctx.Done():
-		return fmt.Errorf("set lists: %w", context.Cause(ctx))
+	case before := <-e.lists:
+		looser = looser || before.looser
+	default:
 	}
+	e.lists <- listsChange{l, looser}
 }
 
 // list puts the lists in force, and gives every relay concerned its new Want. It returns the channel that deliver returns.

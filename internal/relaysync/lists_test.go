@@ -1,8 +1,6 @@
 package relaysync_test
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -101,19 +99,29 @@ func TestAStricterListAsksNothing(t *testing.T) {
 	})
 }
 
-func TestListsOfAnEngineThatHasEnded(t *testing.T) {
+// TestListsThatChangeBeforeTheEngineFollows: nobody waits for the engine, and it follows by the newest lists.
+func TestListsThatChangeBeforeTheEngineFollows(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld(t, bootURL)
 		w.adjust = func(c *relaysync.Config) { c.StartupDelay = time.Hour }
+		first, second := testkit.Announcement(testkit.Key(1), time.Now().Unix()-600, "one", ours, bootURL), testkit.Announcement(testkit.Key(5), time.Now().Unix()-600, "two", ours, bootURL)
+		w.net.Relay(bootURL).Store(first, second)
 		w.start()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := w.engine.SetLists(ctx, policy.Lists{}, true); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("before it follows: %v", err)
-		}
-		w.stop()
-		if err := w.engine.SetLists(t.Context(), policy.Lists{}, true); !errors.Is(err, relaysync.ErrOver) {
-			t.Errorf("%v", err)
-		}
+		defer w.stop()
+		w.list(denied(t, testkit.Key(5)))
+		w.list(denied(t, testkit.Key(1)))
+		wait(2 * time.Hour)
+		w.wantStored(second)
+		w.wantAbsent(first)
 	})
+}
+
+// TestLoosenedListsStayLoosened: the engine has yet to take lists that admit more when stricter ones come.
+func TestLoosenedListsStayLoosened(t *testing.T) {
+	e := relaysync.New(relaysync.Config{})
+	e.SetLists(policy.Lists{}, true)
+	e.SetLists(denied(t, testkit.Key(5)), false)
+	if l, looser := e.TakeLists(); !looser || len(l.DenyPubKeys) != 1 {
+		t.Errorf("%+v, looser %v", l, looser)
+	}
 }
