@@ -24,9 +24,12 @@ type directory struct {
 	own     string        // begins their names, so that a git process which has outlived a kill writes into none of them
 	changes func()        // what tests do before each change of a file
 	syncs   func(string)  // and before a file or a directory is made durable
+	reads   func(string)  // and before a directory, the index of a pack, or which packs are gone, is read
 }
 
-func newDirectory() *directory { return &directory{changes: func() {}, syncs: func(string) {}} }
+func newDirectory() *directory {
+	return &directory{changes: func() {}, syncs: func(string) {}, reads: func(string) {}}
+}
 
 // open opens the directory, which it makes unless it is only to be read, and drops what the process before had under construction.
 func (d *directory) open(dir string, readOnly bool) (err error) {

@@ -15,6 +15,12 @@ func (d *Disk) BeforeChange(do func()) { d.dir.changes = do }
 // BeforeSync has a function called before each file or directory is made durable.
 func (d *Disk) BeforeSync(do func(name string)) { d.dir.syncs = do }
 
+// BeforeRead has a function called before a directory, the index of a pack, or which packs are gone, is read.
+func (d *Disk) BeforeRead(do func(name string)) { d.dir.reads = do }
+
+// Reading counts a reader of a repository until end.
+func (d *Disk) Reading(repo ID) (end func()) { return d.live.read(repo) }
+
 // Locked reports whether somebody changes files of a repository.
 func (d *Disk) Locked(repo ID) bool {
 	r := d.live.hold(repo)

@@ -81,6 +81,7 @@ func (d *directory) removeFiles(names ...string) error {
 
 // list returns the entries of a directory; none if it is not there.
 func (d *directory) list(dir string) ([]fs.DirEntry, error) {
+	d.reads(dir)
 	f, err := d.root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

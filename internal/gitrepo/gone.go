@@ -12,6 +12,7 @@ func goneFile(repo ID) string { return repo.path() + "/gone" }
 
 // gone returns the packs that the repository has given up.
 func (p *packs) gone(repo ID) ([]string, error) {
+	p.dir.reads(goneFile(repo))
 	b, err := p.dir.root.ReadFile(goneFile(repo))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -203,6 +203,54 @@ func TestOpenIndexesAreBounded(t *testing.T) {
 	}
 }
 
+// TestIndexesThatChangeWhileTheyAreOpened: they are opened again, and an error of the first try is forgotten. Sets that others need do not
+// push out one that is being opened.
+func TestIndexesThatChangeWhileTheyAreOpened(t *testing.T) {
+	loads, closed := map[ID]int{}, 0
+	a, b := ID{1}, ID{2}
+	var c *indexes
+	meanwhile := func() error { return nil }
+	c = newIndexes(1, func(repo ID) ([]*index, error) {
+		loads[repo]++
+		if repo == a {
+			if err := meanwhile(); err != nil {
+				return nil, err
+			}
+		}
+		packs := make([]*index, 2)
+		for i := range packs {
+			packs[i] = &index{file: bufFile{bytes.NewReader(nil), &closed}}
+		}
+		return packs, nil
+	})
+	used := func(want int) {
+		t.Helper()
+		n := 0
+		if err := c.use(a, func(*packSet) error { n++; return nil }); err != nil || n != 1 || loads[a] != want {
+			t.Errorf("used %d times after %d loads: %v; want %d", n, loads[a], err, want)
+		}
+	}
+	other := func() error { return c.use(b, func(*packSet) error { return nil }) }
+	meanwhile = other
+	used(1)
+	c.drop(a)
+	for _, err := range []error{nil, errors.New("a file is not there")} {
+		clear(loads)
+		meanwhile = func() error {
+			if loads[a] > 2 {
+				return nil
+			}
+			c.drop(a)
+			return err
+		}
+		used(3)
+		c.drop(a)
+	}
+	if err := c.close(); err != nil || c.open != 0 {
+		t.Error(err, c.open)
+	}
+}
+
 func BenchmarkMissing(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -16,6 +16,8 @@ type packSet struct {
 	uses    int // guarded by indexes.mu, as the rest
 	counted int // files of it that count as open
 	dropped bool
+	loading bool
+	torn    bool // the packs changed while their indexes were opened, so these may be of no one moment
 }
 
 func (s *packSet) close() error {
@@ -57,14 +59,23 @@ func newIndexes(most int, load func(ID) ([]*index, error)) *indexes {
 	return &indexes{load: load, most: most, sets: map[ID]*list.Element{}}
 }
 
-// use calls do with the packs of a repository.
+// use calls do with the packs of a repository. Where these change while their indexes are opened, use opens them anew.
 func (c *indexes) use(repo ID, do func(*packSet) error) error {
+	for {
+		if torn, err := c.try(repo, do); !torn {
+			return err
+		}
+	}
+}
+
+// try is use, but calls nothing and reports true where the packs have changed while their indexes were opened.
+func (c *indexes) try(repo ID, do func(*packSet) error) (torn bool, err error) {
 	c.mu.Lock()
 	e, ok := c.sets[repo]
 	if ok {
 		c.order.MoveToFront(e)
 	} else {
-		e = c.order.PushFront(&packSet{repo: repo})
+		e = c.order.PushFront(&packSet{repo: repo, loading: true})
 		c.sets[repo] = e
 	}
 	set := e.Value.(*packSet)
@@ -75,8 +86,7 @@ func (c *indexes) use(repo ID, do func(*packSet) error) error {
 		set.packs, set.err = c.load(repo)
 		c.loaded(set)
 	})
-	err := set.err
-	if err == nil {
+	if err = set.err; err == nil && !set.torn {
 		err = do(set)
 	}
 	c.mu.Lock()
@@ -85,19 +95,23 @@ func (c *indexes) use(repo ID, do func(*packSet) error) error {
 	if set.err != nil {
 		c.dropSet(set) // the next one may have more luck
 	}
-	return errors.Join(err, c.closeUnused(set))
+	return set.torn, errors.Join(err, c.closeUnused(set))
 }
 
 // loaded counts the files of a set, and lets go of the sets that were not used for longest.
 func (c *indexes) loaded(set *packSet) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	set.loading, set.torn = false, set.dropped
 	if !set.dropped {
 		set.counted = len(set.packs)
 		c.open += set.counted
 	}
-	for c.order.Len() > 1 && (c.open > c.most || c.order.Len() > maxSets) {
-		c.dropSet(c.order.Back().Value.(*packSet))
+	for e := c.order.Back(); e != c.order.Front() && (c.open > c.most || c.order.Len() > maxSets); {
+		last := e.Value.(*packSet)
+		if e = e.Prev(); !last.loading {
+			c.dropSet(last)
+		}
 	}
 }
 

@@ -198,6 +198,68 @@ func TestReadersKeepTheirPacks(t *testing.T) {
 	}
 }
 
+// TestPacksAreCombinedWhileSomebodyLooks: between any two reads of who looks for objects all packs may be replaced.
+func TestPacksAreCombinedWhileSomebodyLooks(t *testing.T) {
+	c := newClone(t)
+	for _, reader := range []bool{false, true} {
+		for _, before := range []string{"/objects/pack", "/gone", ".idx"} {
+			for name, look := range map[string]func(*testing.T, *gitrepo.Disk, ids){
+				"objects": func(t *testing.T, d *gitrepo.Disk, tips ids) { wantMissing(t, d, some(1), tips, 0) },
+				"packs": func(t *testing.T, d *gitrepo.Disk, tips ids) {
+					if _, packs, err := d.Size(some(1)); err != nil || packs == 0 {
+						t.Error(packs, err)
+					}
+				},
+			} {
+				t.Run(fmt.Sprintf("%s %s %v", name, strings.Trim(before, "./"), reader), func(t *testing.T) {
+					d, dir := disk(t)
+					tips := many(t, d, c, "main", 9)
+					d = openDisk(t, gitrepo.Config{Dir: dir})
+					if reader {
+						defer d.Reading(some(1))()
+					}
+					done := meanwhile(d, before, func() { maintain(t, d, refsOf("", "refs/heads/main", tips[8]), nil, true) })
+					look(t, d, tips)
+					wantMissing(t, d, some(1), tips, 0)
+					if !*done {
+						t.Error("nothing was combined")
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestARepositoryGoesWhileSomebodyLooks: between any two reads of who looks for objects the repository may be moved away.
+func TestARepositoryGoesWhileSomebodyLooks(t *testing.T) {
+	for _, before := range []string{"/objects/pack", "/gone", ".idx"} {
+		d, dir := disk(t)
+		tips := many(t, d, newClone(t), "main", 2)
+		d = openDisk(t, gitrepo.Config{Dir: dir})
+		done := meanwhile(d, before, func() {
+			if err := os.Rename(pathOf(dir, some(1)), filepath.Join(dir, "away")); err != nil {
+				t.Error(err)
+			}
+		})
+		wantMissing(t, d, some(1), tips, 2)
+		if !*done {
+			t.Error("it stayed")
+		}
+	}
+}
+
+// meanwhile has do called once, before d reads something that ends so.
+func meanwhile(d *gitrepo.Disk, before string, do func()) (done *bool) {
+	done = new(bool)
+	d.BeforeRead(func(name string) {
+		if strings.HasSuffix(name, before) && !*done {
+			*done = true
+			do()
+		}
+	})
+	return done
+}
+
 // What a kill left of packs that were to go counts for nothing, and goes.
 func TestAKillLeavesAllOldPacksOrNone(t *testing.T) {
 	d, dir := disk(t)

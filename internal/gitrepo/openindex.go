@@ -22,6 +22,7 @@ func (d *directory) openIndexes(dir string, names []string) (packs []*index, err
 
 // openIndex opens the index of a pack.
 func (d *directory) openIndex(name string) (*index, error) {
+	d.reads(name)
 	f, err := d.root.Open(name)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package gitrepo
 
 import (
+	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 )
@@ -18,13 +20,13 @@ func newPacks(dir *directory, most int) *packs {
 	return p
 }
 
-// names returns the names of the repository's packs.
+// names returns the names of the repository's packs. Which packs are gone is read first: the packs in their place are there by then.
 func (p *packs) names(repo ID) ([]string, error) {
-	entries, err := p.dir.list(repo.path() + "/objects/pack")
+	old, err := p.gone(repo)
 	if err != nil {
 		return nil, err
 	}
-	old, err := p.gone(repo)
+	entries, err := p.dir.list(repo.path() + "/objects/pack")
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +48,11 @@ func (p *packs) files(repo ID, packs []string) (files []string, err error) {
 // eachFile calls do with each file in the directory of packs, but for files of packs that the repository has given up.
 func (p *packs) eachFile(repo ID, do func(dir, name string) error) error {
 	dir := repo.path() + "/objects/pack"
-	entries, err := p.dir.list(dir)
+	gone, err := p.gone(repo) // first, as in names
 	if err != nil {
 		return err
 	}
-	gone, err := p.gone(repo)
+	entries, err := p.dir.list(dir)
 	if err != nil {
 		return err
 	}
@@ -65,13 +67,19 @@ func (p *packs) eachFile(repo ID, do func(dir, name string) error) error {
 	return nil
 }
 
-// load opens the indexes of all packs of a repository.
+// load opens the indexes of all packs of a repository; none where it is removed meanwhile.
 func (p *packs) load(repo ID) ([]*index, error) {
 	names, err := p.names(repo)
 	if err != nil {
 		return nil, err
 	}
-	return p.dir.openIndexes(repo.path()+"/objects/pack", names)
+	open, err := p.dir.openIndexes(repo.path()+"/objects/pack", names)
+	if errors.Is(err, fs.ErrNotExist) {
+		if there, e := p.dir.exists(repo); e == nil && !there {
+			return nil, nil
+		}
+	}
+	return open, err
 }
 
 // drop forgets the indexes of a repository whose packs have changed.
