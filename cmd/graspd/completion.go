@@ -64,11 +64,14 @@ _graspd() {
 	if [[ $cmd == -* ]]; then cmd=serve; fi
 	case $cmd in
 	help) COMPREPLY=($(compgen -W %q -- "$cur")); return ;;
-	completion) COMPREPLY=($(compgen -W %q -- "$cur")); return ;;
-`, strings.Join(commandNames(), " "), strings.Join(commandNames(), " "), strings.Join(shells(), " "))
+`, strings.Join(commandNames(), " "), strings.Join(commandNames(), " "))
 	for _, c := range commands() {
-		if rows := c.rows(nil); len(rows) > 0 {
-			fmt.Fprintf(w, "\t%s) flags=%q ;;\n", c.name, "--"+strings.Join(namesOf(rows), " --"))
+		if rows := c.rows(nil); len(rows)+len(c.words) > 0 {
+			fmt.Fprintf(w, "\t%s) flags=%q", c.name, "--"+strings.Join(namesOf(rows), " --"))
+			if len(c.words) > 0 {
+				fmt.Fprintf(w, "; if [[ $COMP_CWORD -eq 2 ]]; then values=%q; fi", strings.Join(c.words, " "))
+			}
+			fmt.Fprint(w, " ;;\n")
 		}
 	}
 	fmt.Fprint(w, "\tesac\n\tcase $prev in\n")
@@ -78,10 +81,10 @@ _graspd() {
 		}
 	}
 	fmt.Fprint(w, `	esac
-	if [[ -n $values ]]; then
-		COMPREPLY=($(compgen -W "$values" -- "$cur"))
-	elif [[ $cur == -* ]]; then
+	if [[ $cur == -* ]]; then
 		COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+	elif [[ -n $values ]]; then
+		COMPREPLY=($(compgen -W "$values" -- "$cur"))
 	else
 		COMPREPLY=($(compgen -f -- "$cur"))
 	fi
@@ -108,15 +111,17 @@ func completeZsh(w io.Writer) {
 	fi
 	case $cmd in
 	help) _describe command commands ;;
-	completion) _values shell %s ;;
-`, strings.Join(shells(), " "))
+`)
 	inZsh := strings.NewReplacer("[", "\\[", "]", "\\]", ":", "\\:")
 	for _, c := range commands() {
 		rows := c.rows(nil)
-		if len(rows) == 0 {
+		if len(rows)+len(c.words) == 0 {
 			continue
 		}
 		fmt.Fprintf(w, "\t%s) _arguments", c.name)
+		if len(c.words) > 0 {
+			fmt.Fprintf(w, " \\\n\t\t'1:what:(%s)'", strings.Join(c.words, " "))
+		}
 		for _, r := range rows {
 			spec := "*--" + r.name + "[" + inZsh.Replace(r.about) + "]"
 			switch {
@@ -135,21 +140,30 @@ func completeZsh(w io.Writer) {
 }
 
 func completeFish(w io.Writer) {
-	fmt.Fprint(w, "# fish completion of graspd, made by \"graspd completion fish\".\n")
-	none := "not __fish_seen_subcommand_from " + strings.Join(commandNames(), " ")
+	fmt.Fprint(w, `# fish completion of graspd, made by "graspd completion fish".
+function __graspd_command
+	set -l words (commandline -opc)
+	if set -q words[2]; and not string match -q -- '-*' $words[2]
+		echo $words[2]
+	else
+		echo serve
+	end
+end
+function __graspd_at
+	test (count (commandline -opc)) -eq $argv[1]
+end
+`)
 	for _, c := range commands() {
-		fmt.Fprintf(w, "complete -c graspd -n %s -f -a %s -d %s\n", inFish(none), c.name, inFish(c.about))
+		fmt.Fprintf(w, "complete -c graspd -n '__graspd_at 1' -f -a %s -d %s\n", c.name, inFish(c.about))
 	}
-	fmt.Fprintf(w, "complete -c graspd -n %s -f -a help -d %s\n", inFish(none), inFish("show the help of a command"))
-	fmt.Fprintf(w, "complete -c graspd -n '__fish_seen_subcommand_from help' -f -a %s\n", inFish(strings.Join(commandNames(), " ")))
-	fmt.Fprintf(w, "complete -c graspd -n '__fish_seen_subcommand_from completion' -f -a %s\n", inFish(strings.Join(shells(), " ")))
+	fmt.Fprintf(w, "complete -c graspd -n '__graspd_at 1' -f -a help -d %s\n", inFish("show the help of a command"))
+	fmt.Fprintf(w, "complete -c graspd -n %s -f -a %s\n", ofCommand("help"), inFish(strings.Join(commandNames(), " ")))
 	for _, c := range commands() {
-		when := "__fish_seen_subcommand_from " + c.name
-		if c.name == "serve" {
-			when += "; or " + none
+		if len(c.words) > 0 {
+			fmt.Fprintf(w, "complete -c graspd -n %s -f -a %s\n", inFish("__graspd_at 2; and test (__graspd_command) = "+c.name), inFish(strings.Join(c.words, " ")))
 		}
 		for _, r := range c.rows(nil) {
-			fmt.Fprintf(w, "complete -c graspd -n %s -l %s", inFish(when), r.name)
+			fmt.Fprintf(w, "complete -c graspd -n %s -l %s", ofCommand(c.name), r.name)
 			switch {
 			case r.isBool:
 			case r.choices() != nil:
@@ -161,6 +175,9 @@ func completeFish(w io.Writer) {
 		}
 	}
 }
+
+// ofCommand is the condition in fish that a line is of a command.
+func ofCommand(name string) string { return inFish("test (__graspd_command) = " + name) }
 
 // everyFlag returns every flag of any command, each once.
 func everyFlag() (all []setting) {

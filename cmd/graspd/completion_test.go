@@ -44,11 +44,39 @@ func TestShellsComplete(t *testing.T) {
 		{"graspd export --repo", ""},
 		{"graspd help impo", "import"},
 		{"graspd completion z", "zsh"},
+		{"graspd key ex", "export"},
+		{"graspd key --da", "--data"},
 	} {
 		if got := completed(t, tt.line); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.line, got, tt.want)
 		}
+		if got, ok := completedByFish(t, tt.line); ok && got != tt.want {
+			t.Errorf("fish: %q: %q, want %q", tt.line, got, tt.want)
+		}
 	}
+}
+
+// completedByFish is what fish makes of a line; ok is false where there is no fish.
+func completedByFish(t *testing.T, line string) (got string, ok bool) {
+	t.Helper()
+	fish, err := exec.LookPath("fish")
+	if err != nil {
+		return "", false
+	}
+	var script bytes.Buffer
+	completeFish(&script)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "graspd"), nil, 0o700); err != nil { // fish completes for programs that it finds
+		t.Fatal(err)
+	}
+	cmd := exec.Command(fish, "--no-config", "-c", `source /dev/stdin; complete -C $argv[1]`, line)
+	cmd.Dir, cmd.Stdin, cmd.Env = dir, &script, append(os.Environ(), "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("fish: %v", err)
+	}
+	got, _, _ = strings.Cut(strings.TrimSpace(string(out)), "\t")
+	return got, true
 }
 
 // completed is what bash makes of a line whose last word is not complete.

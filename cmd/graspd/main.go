@@ -39,6 +39,7 @@ const (
 // command is one subcommand.
 type command struct {
 	name, args, about string
+	words             []string // of which the first operand may be one
 	example           string   // a command line, for its help
 	grouped           bool     // its help has the groups of flags
 	seldom            []string // flags that it shares with serve and that hardly matter to it
@@ -75,7 +76,7 @@ func commands() []command {
 			example: "graspd backup --data /var/lib/graspd - | zstd >graspd-monday.tar.zst"},
 		{name: "check", args: "[flags]", about: "verify the data of a stopped relay, or mend it with --repair", run: checkCommand,
 			settings: func(environment) []setting { return new(checkOptions).settings() }, seldom: besideData, example: "graspd check --data /var/lib/graspd"},
-		{name: "key", args: "[export|import FILE|-] [flags]", about: "show the public key of a relay, or carry its secret key to another data directory", run: keyCommand,
+		{name: "key", args: "[export|import FILE|-] [flags]", about: "show the public key of a relay, or carry its secret key to another data directory", words: []string{"export", "import"}, run: keyCommand,
 			settings: func(environment) []setting { return new(keyOptions).settings() }, seldom: besideData, example: "graspd key export --data /var/lib/graspd relay.key"},
 		{name: "doctor", args: "[flags] [URL]", about: "look at a relay as its users see it, and at this machine, and say what to mend", run: doctorCommand,
 			settings: func(environment) []setting { return new(doctorOptions).settings() }, example: "graspd doctor https://git.example.org"},
@@ -89,7 +90,7 @@ func commands() []command {
 			settings: func(env environment) []setting { return new(reportOptions).settings(env) }, example: `graspd reports --dismiss "event 3bf0…"`},
 		{name: "config", args: "[flags]", about: "write a configuration file with comments and the settings in force, or say what is wrong with them", run: configCommand, grouped: true,
 			settings: func(environment) []setting { return new(Config).settings() }, example: "graspd config --domain git.example.org --data /var/lib/graspd >/etc/graspd.toml"},
-		{name: "completion", args: "bash|zsh|fish", about: "write the completion of graspd's command lines for a shell", run: completionCommand, example: "graspd completion bash >/etc/bash_completion.d/graspd"},
+		{name: "completion", args: "bash|zsh|fish", about: "write the completion of graspd's command lines for a shell", words: shells(), run: completionCommand, example: "graspd completion bash >/etc/bash_completion.d/graspd"},
 		{name: "man", about: "write the manual page", run: manCommand, example: "graspd man >/usr/local/share/man/man1/graspd.1"},
 		{name: "version", about: "print the version", run: versionCommand},
 	}
