@@ -69,8 +69,12 @@ func completedByFish(t *testing.T, line string) (got string, ok bool) {
 	if err := os.WriteFile(filepath.Join(dir, "graspd"), nil, 0o700); err != nil { // fish completes for programs that it finds
 		t.Fatal(err)
 	}
-	cmd := exec.Command(fish, "--no-config", "-c", `source /dev/stdin; complete -C $argv[1]`, line)
-	cmd.Dir, cmd.Stdin, cmd.Env = dir, &script, append(os.Environ(), "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"))
+	file := filepath.Join(dir, "graspd.fish")
+	if err := os.WriteFile(file, script.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(fish, "--no-config", "-c", `source $argv[1]; complete -C $argv[2]`, file, line)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"))
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("fish: %v", err)
