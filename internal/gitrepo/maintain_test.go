@@ -2,6 +2,7 @@ package gitrepo_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -258,6 +259,45 @@ func meanwhile(d *gitrepo.Disk, before string, do func()) (done *bool) {
 		}
 	})
 	return done
+}
+
+// TestNothingIsBuiltOnWhatGoes: what only readers still use, or a kill has left, is there for git, and goes.
+func TestNothingIsBuiltOnWhatGoes(t *testing.T) {
+	for name, left := range map[string]func(t *testing.T, d *gitrepo.Disk, dir string, now *clock, tip, lost gitwire.ObjectID) *gitrepo.Disk{
+		"a reader": func(t *testing.T, d *gitrepo.Disk, _ string, now *clock, tip, _ gitwire.ObjectID) *gitrepo.Disk {
+			now.at = now.at.Add(15 * 24 * time.Hour)
+			t.Cleanup(d.Reading(some(1)))
+			clones(t, d, tip)
+			maintain(t, d, refsOf("", "refs/heads/main", tip), nil, true)
+			return d
+		},
+		"a kill": func(t *testing.T, _ *gitrepo.Disk, dir string, _ *clock, _, lost gitwire.ObjectID) *gitrepo.Disk {
+			pack := packWith(t, pathOf(dir, some(1)), lost)
+			if err := os.WriteFile(filepath.Join(pathOf(dir, some(1)), "gone"), []byte(filepath.Base(pack)+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return openDisk(t, gitrepo.Config{Dir: dir})
+		},
+	} {
+		for _, n := range []int{2, 100} { // commits that go
+			t.Run(fmt.Sprint(name, n), func(t *testing.T) {
+				d, dir, now := timed(t)
+				c := newClone(t)
+				tips := many(t, d, c, "main", 2)
+				lost := c.commit("lost", n, gitwire.ObjectID{})
+				push(t, d, some(1), c.pack("lost"), gitrepo.Proving{Tips: ids{lost}})
+				d = left(t, d, dir, now, tips[1], lost)
+				wantMissing(t, d, some(1), ids{lost}, 1)
+				tip := c.commit("lost", 1, lost)
+				q := begin(t, d, some(1))
+				receive(t, q, c.pack(tip.String(), "^"+lost.String()))
+				var missing *gitrepo.MissingError
+				if _, err := q.Prove(t.Context(), gitrepo.Proving{Commits: ids{tip}}); !errors.As(err, &missing) || !slices.Contains(missing.IDs, lost) {
+					t.Errorf("proven: %v", err)
+				}
+			})
+		}
+	}
 }
 
 // What a kill left of packs that were to go counts for nothing, and goes.

@@ -127,6 +127,7 @@ func (q *quarantine) split(c *content, ids []gitwire.ObjectID) (p places, err er
 // reach walks from the tips to the objects that the repository has, and marks the objects of the pack on the way.
 func (q *quarantine) reach(ctx context.Context, c *content, p Proving, haves []gitwire.ObjectID) error {
 	c.reached = make([]bool, len(c.all))
+	var others []gitwire.ObjectID
 	out := &lines{each: func(line []byte) error {
 		id, err := gitwire.ParseObjectID(line)
 		if err != nil {
@@ -135,17 +136,36 @@ func (q *quarantine) reach(ctx context.Context, c *content, p Proving, haves []g
 		s, _ := sumOf(id)
 		if at, ok := c.find(s); ok {
 			c.reached[at] = true
-		} else {
-			q.need(id)
+			return nil
 		}
-		return nil
+		q.need(id)
+		if others = append(others, id); len(others) < othersAtOnce {
+			return nil
+		}
+		defer func() { others = others[:0] }()
+		return q.stays(others)
 	}}
 	in := &idReader{groups: []idGroup{{ids: p.Tips}, {prefix: "^", ids: haves}}}
 	if len(p.Tips) == 0 {
 		return nil
 	}
 	err := q.run(ctx, gitproc.Reach(), gitproc.Run{Party: p.Party, In: in, Out: out})
+	if err == nil {
+		return q.stays(others)
+	}
 	return q.whyUnreached(c, err)
+}
+
+// othersAtOnce is how many objects that are not in the pack reach looks up at once.
+const othersAtOnce = 256
+
+// stays fails where the repository does not have one of these objects: git finds them also in packs that the repository has given up.
+func (q *quarantine) stays(ids []gitwire.ObjectID) error {
+	lacks, err := q.d.packs.lacks(q.beside, ids)
+	if err != nil || len(lacks) == 0 {
+		return err
+	}
+	return missing(lacks)
 }
 
 var anyID = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
