@@ -163,3 +163,37 @@ func TestAKillAnywhere(t *testing.T) {
 		})
 	}
 }
+
+// TestAKillKeepsWhatSomebodyWasToldOf: an object of which somebody is told that it is here while packs are combined is here after a kill, too.
+func TestAKillKeepsWhatSomebodyWasToldOf(t *testing.T) {
+	c := newClone(t)
+	lost := c.commit("lost", 1, gitwire.ObjectID{})
+	later := &clock{time.Now().Add(15 * 24 * time.Hour)}
+	n := 0
+	for ended := true; ended; n++ {
+		d, dir := disk(t)
+		tips := many(t, d, c, "main", 2)
+		push(t, d, some(1), c.pack("lost"), gitrepo.Proving{Tips: ids{lost}})
+		d = openDisk(t, gitrepo.Config{Dir: dir, Now: later.now})
+		clones(t, d, tips[1])
+		told := false
+		d.BeforeSync(func(name string) { // when the packs are combined
+			if strings.HasSuffix(name, ".pack") && !told {
+				told = true
+				wantMissing(t, d, some(1), ids{lost}, 0)
+			}
+		})
+		ended = until(t, d, n, func() error {
+			_, err := d.Maintain(t.Context(), some(1), refsOf("", "refs/heads/main", tips[1]), nil)
+			return err
+		})
+		if !ended && !told {
+			t.Error("nobody was told of it")
+		}
+		d = openDisk(t, gitrepo.Config{Dir: dir, Now: later.now})
+		wantMissing(t, d, some(1), ids{lost}, 0)
+	}
+	if n < 15 {
+		t.Errorf("only %d changes", n)
+	}
+}

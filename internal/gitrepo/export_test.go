@@ -32,6 +32,15 @@ func (d *Disk) Locked(repo ID) bool {
 	return false
 }
 
+// Silent reports whether nobody is told at the moment which objects are here.
+func (d *Disk) Silent() bool {
+	if !d.promises.swap.TryRLock() {
+		return true
+	}
+	d.promises.swap.RUnlock()
+	return false
+}
+
 // Walked is what of a quarantine's pack a walk through it finds on the way from tips, and what the tags among them are about; ByGit is
 // what git finds. What the repository has is left out of both. Without a pack that is walked here ok is false.
 func Walked(from Quarantine, p Proving) (reached []gitwire.ObjectID, peeled map[gitwire.ObjectID]gitwire.ObjectID, ok bool, err error) {

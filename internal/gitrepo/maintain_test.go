@@ -510,6 +510,45 @@ func TestMaintenanceGivesWay(t *testing.T) {
 	}
 }
 
+// TestMaintenanceGivesWayToTheLast: while it is noted which packs go, nobody is told of what goes with them, and what begins just then may
+// build on that.
+func TestMaintenanceGivesWayToTheLast(t *testing.T) {
+	for _, begins := range []bool{false, true} {
+		d, dir, now := timed(t)
+		c := newClone(t)
+		tips := many(t, d, c, "main", 2)
+		lost := c.commit("lost", 1, gitwire.ObjectID{})
+		push(t, d, some(1), c.pack("lost"), gitrepo.Proving{Tips: ids{lost}})
+		now.at = now.at.Add(15 * 24 * time.Hour)
+		clones(t, d, tips[1])
+		noted := 0
+		d.BeforeSync(func(name string) {
+			if !strings.HasSuffix(name, some(1).String()) {
+				return
+			}
+			if noted++; !d.Silent() {
+				t.Error("somebody may be told of what goes")
+			}
+			if begins {
+				begin(t, d, some(1))
+			}
+		})
+		maintain(t, d, refsOf("", "refs/heads/main", tips[1]), nil, !begins)
+		if noted != 1 {
+			t.Errorf("noted %d times", noted)
+		}
+		want := 1
+		if begins {
+			want = 0
+		}
+		wantMissing(t, d, some(1), ids{lost}, want)
+		if names := entries(t, pathOf(dir, some(1))); slices.Contains(names, "gone") {
+			t.Error("something is still to go")
+		}
+		fsck(t, dir)
+	}
+}
+
 // second begins with the same work, and ends at once if it does.
 func second(t *testing.T, d *gitrepo.Disk) {
 	t.Helper()

@@ -43,15 +43,8 @@ func (m *maintenance) swap() (bool, error) {
 			return false, err
 		}
 	}
-	before, err := m.d.packs.gone(m.repo)
-	if err != nil {
+	if did, err := m.giveUp(r, past, lost); err != nil || !did {
 		return false, err
-	}
-	if err := m.d.packs.setGone(m.repo, append(slices.Clone(before), past...)); err != nil {
-		return false, err
-	}
-	if len(lost) > 0 && m.wanted(r, lost) {
-		return false, m.d.packs.setGone(m.repo, before)
 	}
 	files, err := m.d.packs.files(m.repo, past)
 	if err != nil {
@@ -102,16 +95,40 @@ func (m *maintenance) lost() (lost []sum, err error) {
 	return lost, nil
 }
 
-// wanted reports whether somebody may count on objects that the combined packs lack.
-func (m *maintenance) wanted(r *repository, lost []sum) bool {
-	m.d.promises.swap.Lock() // whoever was told before of these objects has noted them now, and whoever comes later sees that they went
-	defer m.d.promises.swap.Unlock()
-	m.d.packs.drop(m.repo)
+// giveUp notes that packs go, unless somebody may count on objects that go with them. A kill leaves it noted only where nobody does: whoever
+// was told before of these objects has noted them, and nobody is told of them until they have gone.
+func (m *maintenance) giveUp(r *repository, past []string, lost []sum) (bool, error) {
+	if len(lost) > 0 {
+		m.d.promises.swap.Lock()
+		defer m.d.promises.swap.Unlock()
+		if m.came(r) || m.promised(lost) {
+			return false, nil
+		}
+	}
+	before, err := m.d.packs.gone(m.repo)
+	if err != nil {
+		return false, err
+	}
+	if err := m.d.packs.setGone(m.repo, append(slices.Clone(before), past...)); err != nil {
+		return false, err
+	}
+	if len(lost) > 0 && m.came(r) { // just before, and may not have seen that they go; a kill ends it
+		return false, m.d.packs.setGone(m.repo, before)
+	}
+	return true, nil
+}
+
+// came reports whether a quarantine has begun since the maintenance did, or one of the old packs was admitted anew.
+func (m *maintenance) came(r *repository) bool {
 	m.d.live.mu.Lock()
-	came := r.begun != m.begun || m.again
-	m.d.live.mu.Unlock()
+	defer m.d.live.mu.Unlock()
+	return r.begun != m.begun || m.again
+}
+
+// promised reports whether somebody was told of late that one of these objects is here.
+func (m *maintenance) promised(lost []sum) bool {
 	ids, all := m.d.promises.of(m.repo)
-	return came || !all || slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool {
+	return !all || slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool {
 		s, _ := sumOf(id)
 		_, lacks := slices.BinarySearchFunc(lost, s, sum.compare)
 		return lacks
