@@ -33,8 +33,20 @@ type copying struct {
 	root *os.Root
 }
 
-// repository copies one: refs before packs, as objects are there before refs name them.
+// repository copies one. Of one that is removed meanwhile it leaves nothing in the copy.
 func (c *copying) repository(repo ID) error {
+	err := c.whole(repo)
+	if errors.Is(err, fs.ErrNotExist) {
+		if there, e := c.d.dir.exists(repo); e == nil && !there {
+			return c.root.RemoveAll(repo.path())
+		}
+	}
+	return err
+}
+
+// whole copies a repository: refs before packs, as objects are there before refs name them. It fails with fs.ErrNotExist where the repository
+// is removed before the end.
+func (c *copying) whole(repo ID) error {
 	defer c.d.live.read(repo)() // nothing goes meanwhile
 	dir := repo.path()
 	if err := c.root.MkdirAll(dir+"/objects/pack", 0o700); err != nil {
@@ -75,6 +87,9 @@ func (c *copying) repository(repo ID) error {
 func (c *copying) packs(repo ID) ([]string, error) {
 	_, unlock := c.d.live.lock(repo)
 	defer unlock()
+	if there, err := c.d.dir.exists(repo); err != nil || !there {
+		return nil, errors.Join(err, fs.ErrNotExist)
+	}
 	names, err := c.d.packs.names(repo)
 	if err != nil {
 		return nil, err
@@ -86,6 +101,7 @@ func (c *copying) packs(repo ID) ([]string, error) {
 
 // file links a file, or copies it.
 func (c *copying) file(name string) error {
+	c.d.dir.reads(name)
 	if err := c.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

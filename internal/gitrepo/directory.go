@@ -24,7 +24,7 @@ type directory struct {
 	own     string        // begins their names, so that a git process which has outlived a kill writes into none of them
 	changes func()        // what tests do before each change of a file
 	syncs   func(string)  // and before a file or a directory is made durable
-	reads   func(string)  // and before a directory, the index of a pack, or which packs are gone, is read
+	reads   func(string)  // and before a directory, the index of a pack, or which packs are gone, is read, or a file copied
 }
 
 func newDirectory() *directory {

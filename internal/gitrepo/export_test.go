@@ -15,7 +15,7 @@ func (d *Disk) BeforeChange(do func()) { d.dir.changes = do }
 // BeforeSync has a function called before each file or directory is made durable.
 func (d *Disk) BeforeSync(do func(name string)) { d.dir.syncs = do }
 
-// BeforeRead has a function called before a directory, the index of a pack, or which packs are gone, is read.
+// BeforeRead has a function called before a directory, the index of a pack, or which packs are gone, is read, and before a file is copied.
 func (d *Disk) BeforeRead(do func(name string)) { d.dir.reads = do }
 
 // Reading counts a reader of a repository until end.

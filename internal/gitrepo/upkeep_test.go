@@ -167,6 +167,45 @@ func TestACopyIsComplete(t *testing.T) {
 	}
 }
 
+// TestARepositoryGoesWhileItIsCopied: the copy of the others goes on, and has nothing of it, or all.
+func TestARepositoryGoesWhileItIsCopied(t *testing.T) {
+	for _, before := range []string{"/HEAD", "/packed-refs", ".pack", ".idx", ""} {
+		t.Run(before, func(t *testing.T) {
+			d, dir := disk(t)
+			tips := many(t, d, newClone(t), "main", 2)
+			if err := d.Project(some(1), refsOf("", "refs/heads/main", tips[1])); err != nil {
+				t.Fatal(err)
+			}
+			c := newClone(t)
+			other := c.commit("other", 1, gitwire.ObjectID{})
+			push(t, d, gitrepo.ID{0xff}, c.pack("other"), gitrepo.Proving{Tips: ids{other}})
+			done := before == ""
+			d.BeforeRead(func(name string) {
+				if !done && strings.Contains(name, some(1).String()) && strings.HasSuffix(name, before) {
+					done = true
+					if err := os.Rename(pathOf(dir, some(1)), filepath.Join(dir, "away")); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			to := filepath.Join(tempDir(t), "copy")
+			if err := d.Copy(t.Context(), to); err != nil || !done {
+				t.Fatal(err, done)
+			}
+			copied := openDisk(t, gitrepo.Config{Dir: to})
+			wantMissing(t, copied, gitrepo.ID{0xff}, ids{other}, 0)
+			want := 2
+			if before == "" {
+				want = 0
+			}
+			wantMissing(t, copied, some(1), tips, want)
+			if _, err := os.Stat(pathOf(to, some(1))); (err == nil) != (before == "") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // slow holds whoever writes to it until it is let go.
 type slow struct {
 	bytes.Buffer
