@@ -167,8 +167,8 @@ func (h *Host) attend(ctx context.Context) {
 			}
 			tidy.Reset(tidyAfter)
 		case <-look.C:
-			h.report("uploads", h.expireUploads(ctx))
 			later.again(&h.jobs)
+			h.report("uploads", h.expireUploads(ctx))
 		case <-sweep.C:
 			h.report("repositories that have gone", h.sweep(ctx))
 		case <-ctx.Done():

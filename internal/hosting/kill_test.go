@@ -426,6 +426,50 @@ func TestAnUploadIsNotDroppedBeforeItWasTaken(t *testing.T) {
 	}
 }
 
+// TestAnUploadWhoseTimeIsOverIsTakenFirst: the event of one of its tips came in time, though the tip could not be taken in at once.
+func TestAnUploadWhoseTimeIsOverIsTakenFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		var fails atomic.Bool
+		m.disk.Fail = func(of string, _ gitrepo.ID) error {
+			if of == "Part" && fails.Load() {
+				return fmt.Errorf("packing: %w", gitproc.ErrBusy)
+			}
+			return nil
+		}
+		s := newStory(m)
+		m.start()
+		if done := s.tell(0); done != len(s.steps()) {
+			t.Fatal(done)
+		}
+		var pulls []*nostr.Event
+		tips := map[string]gitwire.ObjectID{}
+		for _, name := range []string{"this", "that"} {
+			tip := m.Commit(name)
+			pulls = append(pulls, m.event(9, nip34.KindPullRequest, s.states[2].CreatedAt, nostr.Tag{"a", s.first.String()}, nostr.Tag{"c", tip.String()}))
+			tips[refs.TipName(pulls[len(pulls)-1].ID)] = tip
+		}
+		m.push(s.first, tips)
+		time.Sleep(refs.PendingFor - time.Minute)
+		fails.Store(true)
+		m.publish(pulls[0])
+		time.Sleep(3 * time.Minute)
+		if n := m.disk.Open(); n != 1 || s.served(pulls[0]) {
+			t.Errorf("%d quarantines wait", n)
+		}
+		fails.Store(false)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if !s.served(pulls[0]) {
+			t.Error("the tip of a pull request that came in time is lost")
+		}
+		if n := m.disk.Open(); n != 0 {
+			t.Errorf("%d quarantines are left", n)
+		}
+		m.end()
+	})
+}
+
 // While much is copied for one who follows, everything else goes on.
 func TestCopyingHoldsUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -115,7 +115,7 @@ func (h *Host) release(n uint64) error {
 	return nil
 }
 
-// expireUploads drops the uploads whose time is over.
+// expireUploads drops the uploads whose time is over, after the jobs that wait: some may take tips whose events came in time.
 func (h *Host) expireUploads(ctx context.Context) error {
 	var gone []uint64
 	err := h.door.Turn(ctx, func(t *ingest.Turn) error {
@@ -123,7 +123,7 @@ func (h *Host) expireUploads(ctx context.Context) error {
 		return nil
 	})
 	for _, n := range gone {
-		err = errors.Join(err, h.release(n))
+		h.jobs.push(job{kind: dropped, upload: n})
 	}
 	return err
 }
