@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -503,6 +504,52 @@ func TestCopyingHoldsUpNothing(t *testing.T) {
 		s.rest()
 		if first, second := s.row(s.first), s.row(s.second); !slices.Equal(first.Refs.Refs, second.Refs.Refs) {
 			t.Errorf("the second shows\n%v\nand the first\n%v", second.Refs.Refs, first.Refs.Refs)
+		}
+		m.end()
+	})
+}
+
+// TestWhatComesWhilePacksAreCombinedCountsOnce: the bytes of all repositories are those in their rows, also after a push at that time.
+func TestWhatComesWhilePacksAreCombinedCountsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		begun, letGo := make(chan struct{}), make(chan struct{})
+		m.disk.Fail = func(of string, _ gitrepo.ID) error {
+			if of == "Maintain" {
+				begun <- struct{}{}
+				<-letGo
+			}
+			return nil
+		}
+		s := newStory(m)
+		m.start()
+		if done := s.tell(0); done != len(s.steps()) {
+			t.Fatal(done)
+		}
+		s.rest()
+		if _, _, err := m.host.Kept(); err != nil { // which counts from now on
+			t.Fatal(err)
+		}
+		if err := m.host.AwaitFiles(t.Context(), s.first, 1); err != nil {
+			t.Fatal(err)
+		}
+		<-begun
+		tip := m.Commit("meanwhile")
+		m.publish(m.event(1, nip34.KindState, s.states[2].CreatedAt+1, nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", tip.String()}))
+		m.push(s.first, map[string]gitwire.ObjectID{"refs/heads/main": tip})
+		for range 2 {
+			if err := m.disk.Pack(t.Context(), gitrepo.ID(s.row(s.first).Dir), &gitwire.Fetch{Wants: []gitwire.ObjectID{tip}}, "", io.Discard); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(letGo)
+		s.rest()
+		if n := m.host.Stats().Combined; n != 1 {
+			t.Errorf("combined %d times", n)
+		}
+		want := s.row(s.first).Bytes + s.row(s.second).Bytes
+		if n, bytes, err := m.host.Kept(); n != 2 || bytes != want || err != nil {
+			t.Errorf("%d repositories with %d bytes (%v), and their rows have %d", n, bytes, err, want)
 		}
 		m.end()
 	})

@@ -91,10 +91,6 @@ func (h *Host) maintainOne(ctx context.Context, of nip34.Address) (did bool, err
 		return did, err
 	}
 	h.counts.combined.Add(1)
-	bytes, _, err := h.cfg.Disk.Size(gitrepo.ID(r.Dir))
-	if err != nil {
-		return true, err
-	}
-	h.tally.add(of.PubKey, 0, bytes-r.Bytes)
-	return true, h.door.Turn(ctx, func(t *ingest.Turn) error { return h.ledger.Resized(t.Turn, of, bytes) })
+	_, err = h.measure(ctx, r, func(int64, int64) bool { return true })
+	return true, err
 }

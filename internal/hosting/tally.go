@@ -154,23 +154,29 @@ func (h *Host) fits(ctx context.Context, r ledger.Repository, more int64) error 
 
 // recount measures what a repository takes on disk, and counts less where that is less: else nothing could come in place of lost data.
 func (h *Host) recount(ctx context.Context, r ledger.Repository) (ledger.Repository, error) {
-	var fewer int64
+	return h.measure(ctx, r, func(bytes, counted int64) bool { return bytes < counted })
+}
+
+// measure measures what a repository takes on disk, and counts that from now on if counts says so of it and of what was counted until now.
+// Nothing comes in meanwhile.
+func (h *Host) measure(ctx context.Context, r ledger.Repository, counts func(bytes, counted int64) bool) (ledger.Repository, error) {
+	var more int64
 	err := h.door.Turn(ctx, func(t *ingest.Turn) error {
 		now, err := ledger.Read(t, r.Of)
 		if err != nil || now.Dir != r.Dir {
 			return err
 		}
 		bytes, _, err := h.cfg.Disk.Size(gitrepo.ID(r.Dir))
-		if r = now; err != nil || bytes >= now.Bytes {
+		if r = now; err != nil || !counts(bytes, now.Bytes) {
 			return err
 		}
-		fewer, r.Bytes = now.Bytes-bytes, bytes
+		more, r.Bytes = bytes-now.Bytes, bytes
 		return h.ledger.Resized(t.Turn, r.Of, bytes)
 	})
 	if err != nil {
 		return r, err
 	}
-	h.tally.add(r.Of.PubKey, 0, -fewer)
+	h.tally.add(r.Of.PubKey, 0, more)
 	return r, nil
 }
 
