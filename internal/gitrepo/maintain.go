@@ -24,12 +24,19 @@ type maintenance struct {
 	old    []string // packs that are there at its beginning
 	begun  int      // quarantines before it
 	again  bool     // one of the old packs was admitted anew
+	more   bool     // another pack was admitted
 	fresh  []string // packs afterwards
 	expire int64    // objects that nothing leads to, and that are older, go; seconds since 1970
 }
 
 // admitted notes that a pack came in. The caller holds the repository's lock.
-func (m *maintenance) admitted(pack string) { m.again = m.again || slices.Contains(m.old, pack) }
+func (m *maintenance) admitted(pack string) {
+	if slices.Contains(m.old, pack) {
+		m.again = true
+	} else {
+		m.more = true
+	}
+}
 
 // Maintain combines the packs of a repository if there are many of them, or if fetches suffer. Maintain drops objects to which neither refs
 // nor keep have led for two weeks, and reports in did whether it did anything. Readers lose nothing that they need.
@@ -44,9 +51,6 @@ func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep [
 	}
 	if m.dir != "" {
 		err = errors.Join(err, d.dir.root.RemoveAll(m.dir))
-	}
-	if did && err == nil {
-		d.demand.rest(repo)
 	}
 	return did && err == nil, err
 }

@@ -549,6 +549,25 @@ func TestMaintenanceGivesWayToTheLast(t *testing.T) {
 	}
 }
 
+// TestWhatComesWhilePacksAreCombinedIsCombined: it is a pack of its own, so combining once more is of use.
+func TestWhatComesWhilePacksAreCombinedIsCombined(t *testing.T) {
+	t.Parallel()
+	d, _ := disk(t)
+	c := newClone(t)
+	tips := many(t, d, c, "main", 2)
+	came := false
+	d.BeforeSync(func(name string) { // the combined packs are not in their place yet
+		if strings.HasSuffix(name, ".pack") && !came {
+			came = true
+			more(t, d, c, tips[1], 1)
+		}
+	})
+	for _, did := range []bool{true, true, false} {
+		clones(t, d, tips[1])
+		maintain(t, d, refsOf("", "refs/heads/main", tips[1]), nil, did)
+	}
+}
+
 // second begins with the same work, and ends at once if it does.
 func second(t *testing.T, d *gitrepo.Disk) {
 	t.Helper()

@@ -55,6 +55,9 @@ func (m *maintenance) swap() (bool, error) {
 		return false, err
 	}
 	m.d.live.retire(r, append(files, midx...))
+	if !m.more {
+		m.d.demand.rest(m.repo)
+	}
 	return true, m.d.live.unlinkGone(m.repo, r)
 }
 
