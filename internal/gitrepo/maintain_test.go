@@ -568,6 +568,42 @@ func TestWhatComesWhilePacksAreCombinedIsCombined(t *testing.T) {
 	}
 }
 
+// TestAReaderKeepsItsPacksWhereCombiningFails: whether the directory can be read is found out before packs are given up.
+func TestAReaderKeepsItsPacksWhereCombiningFails(t *testing.T) {
+	d, dir := disk(t)
+	c := newClone(t)
+	tips := many(t, d, c, "main", 2)
+	before := entries(t, filepath.Join(pathOf(dir, some(1)), "objects", "pack"))
+	end := d.Reading(some(1))
+	clones(t, d, tips[1])
+	packs, away := filepath.Join(pathOf(dir, some(1)), "objects", "pack"), filepath.Join(dir, "away")
+	d.BeforeRead(func(name string) {
+		if _, err := os.Stat(filepath.Join(pathOf(dir, some(1)), "gone")); err != nil || !strings.HasSuffix(name, "/objects/pack") {
+			return
+		}
+		if err := errors.Join(os.Rename(packs, away), os.WriteFile(packs, nil, 0o600)); err != nil {
+			t.Error(err)
+		}
+	})
+	refs := refsOf("", "refs/heads/main", tips[1])
+	if _, err := d.Maintain(t.Context(), some(1), refs, nil); err != nil {
+		d.BeforeRead(func(string) {})
+		if err := errors.Join(os.Remove(packs), os.Rename(away, packs)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Maintain(t.Context(), some(1), refs, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := entries(t, packs)
+	for _, name := range before {
+		if !slices.Contains(there, name) {
+			t.Errorf("%s went under a reader", name)
+		}
+	}
+	end()
+}
+
 // second begins with the same work, and ends at once if it does.
 func second(t *testing.T, d *gitrepo.Disk) {
 	t.Helper()

@@ -43,15 +43,15 @@ func (m *maintenance) swap() (bool, error) {
 			return false, err
 		}
 	}
-	if did, err := m.giveUp(r, past, lost); err != nil || !did {
-		return false, err
-	}
 	files, err := m.d.packs.files(m.repo, past)
 	if err != nil {
 		return false, err
 	}
 	midx, err := m.oldMidx(entries)
 	if err != nil {
+		return false, err
+	}
+	if did, err := m.giveUp(r, past, lost); err != nil || !did {
 		return false, err
 	}
 	m.d.live.retire(r, append(files, midx...))
