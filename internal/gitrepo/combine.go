@@ -55,6 +55,13 @@ func (m *maintenance) stage(refs *gitwire.Refs, keep []gitwire.ObjectID) (size i
 	if err != nil {
 		return 0, err
 	}
+	led, err := m.ledUntil(refs)
+	if err == nil {
+		err = m.renew(links, led)
+	}
+	if err != nil {
+		return 0, err
+	}
 	for _, file := range links {
 		if strings.HasSuffix(file, ".bitmap") {
 			continue // made anew

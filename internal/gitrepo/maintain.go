@@ -38,8 +38,8 @@ func (m *maintenance) admitted(pack string) {
 	}
 }
 
-// Maintain combines the packs of a repository if there are many of them, or if fetches suffer. Maintain drops objects to which neither refs
-// nor keep have led for two weeks, and reports in did whether it did anything. Readers lose nothing that they need.
+// Maintain combines the packs of a repository if there are many of them, or if fetches suffer. Maintain drops objects to which no refs of the
+// repository have led for two weeks and keep does not lead, and reports in did whether it did anything. Readers lose nothing that they need.
 func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep []gitwire.ObjectID) (did bool, err error) {
 	m, end, err := d.begins(repo)
 	if m == nil || err != nil {

@@ -116,6 +116,61 @@ func TestManyPacksBecomeOne(t *testing.T) {
 	}
 }
 
+// TestWhatRefsLedToOfLateStays: for two weeks, however old its pack is, as a backup under way may have the refs of before.
+func TestWhatRefsLedToOfLateStays(t *testing.T) {
+	old := time.Now().Add(-20 * 24 * time.Hour)
+	for name, test := range map[string]struct {
+		moved func(t *testing.T, d *gitrepo.Disk, file string, refs *gitwire.Refs) // the refs
+		stays bool
+	}{
+		"just moved": {func(t *testing.T, d *gitrepo.Disk, _ string, refs *gitwire.Refs) {
+			if err := d.Project(some(1), refs); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		"moved so late that their files are not written": {func(*testing.T, *gitrepo.Disk, string, *gitwire.Refs) {}, true},
+		"moved long ago": {func(t *testing.T, d *gitrepo.Disk, file string, refs *gitwire.Refs) {
+			if err := errors.Join(d.Project(some(1), refs), os.Chtimes(file, old, old)); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, dir, now := timed(t)
+			c := newClone(t)
+			tip := many(t, d, c, "main", 1)[0]
+			led := c.commit("led", 1, gitwire.ObjectID{})
+			push(t, d, some(1), c.pack("led"), gitrepo.Proving{Tips: ids{led}})
+			if err := d.Project(some(1), refsOf("", "refs/heads/led", led, "refs/heads/main", tip)); err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range entries(t, pathOf(dir, some(1))) {
+				if err := os.Chtimes(filepath.Join(pathOf(dir, some(1)), file), old, old); err != nil {
+					t.Fatal(err)
+				}
+			}
+			refs := refsOf("", "refs/heads/main", tip)
+			test.moved(t, d, filepath.Join(pathOf(dir, some(1)), "packed-refs"), refs)
+			combine := func(missing int) {
+				t.Helper()
+				clones(t, d, tip)
+				maintain(t, d, refs, nil, true)
+				wantMissing(t, openDisk(t, gitrepo.Config{Dir: dir, ReadOnly: true}), some(1), ids{led}, missing)
+			}
+			if !test.stays {
+				combine(1)
+				return
+			}
+			for i := range 2 {
+				combine(0)
+				more(t, d, c, tip, i+1)
+				now.at = now.at.Add(13 * 24 * time.Hour)
+			}
+			combine(1)
+		})
+	}
+}
+
 // more pushes commits that nothing will name.
 func more(t *testing.T, d *gitrepo.Disk, c *clone, upon gitwire.ObjectID, n int) {
 	t.Helper()

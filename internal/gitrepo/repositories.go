@@ -39,7 +39,7 @@ type Repositories interface {
 	// Check returns what is wrong with a repository that should have these refs.
 	Check(ctx context.Context, repo ID, refs *gitwire.Refs) (Findings, error)
 	// Maintain combines the packs of a repository if that is due, which it finds out at once. Maintain drops an object two weeks after the
-	// last moment at which refs or keep led to it, and returns in did whether it did anything.
+	// last moment at which refs of the repository led to it, unless keep leads to it, and returns in did whether it did anything.
 	Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep []gitwire.ObjectID) (did bool, err error)
 	// Sweep removes what has been in the trash for 30 days. Sweep moves into the trash each directory that is a day old and for which known
 	// returns false.
