@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/graspd/graspd/internal/gitfetch"
 	"github.com/graspd/graspd/internal/gitwire"
@@ -190,6 +194,66 @@ func TestFiveThousandTags(t *testing.T) {
 }
 
 // TestTheCallersErrors come as they are, and end the fetch; what the caller has no use for is not read.
+// TestWhenTheServerHasSentAll: the caller hears it before Pack returns, with the last pack alone, and the connection ends by then.
+func TestWhenTheServerHasSentAll(t *testing.T) {
+	dir := story(t)
+	main, old, older, absent := idOf(t, dir, "main"), idOf(t, dir, "main~10"), idOf(t, dir, "main~12"), mustID(t, strings.Repeat("12", 20))
+	for name, tt := range map[string]struct {
+		groups [][]gitwire.ObjectID
+		heard  string
+	}{
+		"shown":              {[][]gitwire.ObjectID{{main}}, "read, heard, packed"},
+		"by id":              {[][]gitwire.ObjectID{{old}}, "read, heard, packed"},
+		"shown and by id":    {[][]gitwire.ObjectID{{main}, {old}}, "read, packed, read, heard, packed"},
+		"two by id":          {[][]gitwire.ObjectID{{old}, {older}}, "read, packed, read, heard, packed"},
+		"one that is absent": {[][]gitwire.ObjectID{{main}, {absent}}, "read, packed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, url := serve(t, dir, 2)
+			var told []string
+			r := gitfetch.Request{URL: url, Groups: tt.groups, Heard: func() { told = append(told, "heard") }}
+			r.Pack = func(_ context.Context, _ []gitwire.ObjectID, pack io.Reader) error {
+				told = append(told, "read")
+				if _, err := io.Copy(io.Discard, pack); err != nil {
+					return err
+				}
+				told = append(told, "packed")
+				return nil
+			}
+			if _, err := local(gitfetch.Bounds{}).Fetch(t.Context(), r); err != nil || strings.Join(told, ", ") != tt.heard {
+				t.Errorf("%v, want %s: %v", told, tt.heard, err)
+			}
+		})
+	}
+}
+
+// TestTheConnectionEndsWithTheLastAnswer, though the caller takes long for what came.
+func TestTheConnectionEndsWithTheLastAnswer(t *testing.T) {
+	dir := story(t)
+	closed := make(chan struct{}, 1)
+	server := httptest.NewUnstartedServer(&host{t: t, dir: dir, version: 2})
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	server.Start()
+	defer server.Close()
+	r := gitfetch.Request{URL: server.URL + "/some/r.git", Groups: [][]gitwire.ObjectID{{idOf(t, dir, "main")}}}
+	r.Pack = func(_ context.Context, _ []gitwire.ObjectID, pack io.Reader) error {
+		_, err := io.Copy(io.Discard, pack)
+		select {
+		case <-closed:
+		case <-time.After(10 * time.Second):
+			t.Error("it is open ten seconds later")
+		}
+		return err
+	}
+	if _, err := local(gitfetch.Bounds{}).Fetch(t.Context(), r); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTheCallersErrors(t *testing.T) {
 	dir := story(t)
 	h, url := serve(t, dir, 2)

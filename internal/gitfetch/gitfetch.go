@@ -87,6 +87,9 @@ type Request struct {
 	Pack func(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) error
 	// Alive, if not nil, is called whenever bytes come.
 	Alive func()
+	// Heard, if not nil, is called when the server has sent all that Fetch asks for, and only the last Pack has yet to return. Where Fetch
+	// cannot tell by then whether it asks for more, it does not call Heard.
+	Heard func()
 }
 
 // Result says what came of a fetch, also of one that failed.

@@ -18,13 +18,13 @@ const maxWants = gitwire.MaxWants
 func (s *exchange) take(ctx context.Context, r Request, a *advert) error {
 	s.given = map[gitwire.ObjectID]bool{}
 	packs, others := sort(r.Groups, a.refs.shows)
-	for _, ids := range packs {
-		if err := s.pack(ctx, r, a, ids); err != nil {
+	if !a.byID() {
+		others = nil
+	}
+	for i, ids := range packs {
+		if err := s.pack(ctx, r, a, ids, i == len(packs)-1 && len(others) == 0); err != nil {
 			return err
 		}
-	}
-	if !a.byID() {
-		return nil
 	}
 	return s.takeByID(ctx, r, a, others)
 }
@@ -74,7 +74,7 @@ func (s *exchange) takeByID(ctx context.Context, r Request, a *advert, groups []
 	asked := 0
 	var got [][]gitwire.ObjectID
 	missing := map[gitwire.ObjectID]bool{}
-	for _, g := range groups {
+	for i, g := range groups {
 		if asked == s.client.cfg.Bounds.ByID {
 			return nil
 		}
@@ -82,7 +82,7 @@ func (s *exchange) takeByID(ctx context.Context, r Request, a *advert, groups []
 			continue
 		}
 		asked++
-		err := s.pack(ctx, r, a, g)
+		err := s.pack(ctx, r, a, g, i == len(groups)-1 || asked == s.client.cfg.Bounds.ByID)
 		if text, is := notThere(err, g); is {
 			for _, id := range g {
 				missing[id] = strings.Contains(text, id.String())
@@ -115,8 +115,8 @@ func notThere(err error, ids []gitwire.ObjectID) (string, bool) {
 		slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool { return strings.Contains(e.Text, id.String()) })
 }
 
-// pack asks for one pack and has the caller read it.
-func (s *exchange) pack(ctx context.Context, r Request, a *advert, ids []gitwire.ObjectID) error {
+// pack asks for one pack and has the caller read it. last says that nothing is asked after it.
+func (s *exchange) pack(ctx context.Context, r Request, a *advert, ids []gitwire.ObjectID, last bool) error {
 	body, err := a.askPack(s.client.cfg.Agent, ids, r.Haves)
 	if err != nil {
 		return err
@@ -132,7 +132,16 @@ func (s *exchange) pack(ctx context.Context, r Request, a *advert, ids []gitwire
 	if err != nil {
 		return s.fault("read the answer", err)
 	}
-	p.over = func() error { return s.finish(resp) }
+	p.over = func() error {
+		err := s.finish(resp)
+		if err == nil && last {
+			s.close() // the caller may take long
+			if r.Heard != nil {
+				r.Heard()
+			}
+		}
+		return err
+	}
 	p.begun = func() { s.conn.wire.measure(paceOver) }
 	if p.some {
 		p.begun()

@@ -14,7 +14,7 @@ import (
 
 // Bounds of the fetches at a time.
 const (
-	PerHost   = 4                // fetches of one host, whatever its ports
+	PerHost   = 4                // fetches that talk with one host, whatever its ports
 	QuietFor  = 10 * time.Second // without a byte, after which graspd asks another source besides
 	youngFor  = time.Minute      // a fetch that takes longer makes room for another one
 	overtimes = 3                // fetches that take longer than youngFor at a time, times Concurrency
@@ -133,6 +133,7 @@ type running struct {
 	host  string // with a port
 	name  string // the host without a port
 	quiet bool   // no byte has come for QuietFor
+	heard bool   // the host has sent all that it was asked for
 	first bool   // graspd asks the host for this data for the first time
 	began health.Now
 
@@ -212,6 +213,15 @@ func (p *Plan) Survey(of nip34.Address, s grasp.Source) bool {
 func (p *Plan) Quiet(id uint64) {
 	if f := p.fetches[id]; f != nil {
 		f.quiet = true
+	}
+}
+
+// Heard tells the plan that the host has sent all that a fetch asks for, and that graspd only works on it from now on: another fetch may talk
+// with the host meanwhile.
+func (p *Plan) Heard(id uint64) {
+	if f := p.fetches[id]; f != nil {
+		f.heard = true
+		p.hosts[f.host].proven = true
 	}
 }
 

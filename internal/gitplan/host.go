@@ -21,7 +21,7 @@ type host struct {
 	last     health.Now    // when a fetch of it last began
 }
 
-// free returns the first time at which the host's wait and pace allow a fetch. PerHost bounds the fetches at a time besides.
+// free returns the first time at which the host's wait and pace allow a fetch. PerHost bounds those that talk with the host at a time besides.
 func (h *host) free() time.Duration { return max(h.until, h.next) }
 
 func (h *host) started(now health.Now) {

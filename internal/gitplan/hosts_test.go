@@ -28,6 +28,26 @@ func TestAHostIsAskedFourThingsAtATime(t *testing.T) {
 	b.want(b.gives("a", 3), "a") // the survey
 }
 
+// TestAHostIsAskedWhileGraspdWorks: a host that has sent everything is asked for the next thing, while graspd works on what came. All the
+// fetches together keep to their places.
+func TestAHostIsAskedWhileGraspdWorks(t *testing.T) {
+	b := newBench(t, gitplan.Config{Concurrency: 8})
+	many(b, "a", 12)
+	b.want(b.step(), "a:1 a:2 a:3 a:4")
+	under := b.ids()
+	b.plan.Heard(under[0])
+	b.want(b.step(), "a:5")
+	b.plan.Heard(under[1])
+	b.plan.Heard(under[2])
+	b.want(b.step(), "a:6 a:7")
+	b.plan.Heard(under[3])
+	b.want(b.step(), "a:8")
+	b.plan.Heard(b.ids()[4])
+	b.plan.Heard(12345)
+	b.want(b.step(), "")
+	b.want(b.gives("a", 6), "a:9")
+}
+
 // A host has its places whatever its ports; what one port does is nothing to another.
 func TestPortsOfAHost(t *testing.T) {
 	b := newBench(t, gitplan.Config{Concurrency: 20})

@@ -68,7 +68,9 @@ func (p *Plan) census(now health.Now) *census {
 
 func (c *census) add(f *running, proven bool, now health.Now) {
 	c.all++
-	c.names[f.name]++
+	if !f.heard {
+		c.names[f.name]++
+	}
 	c.ofOwners[f.Of.PubKey]++
 	if f.young(now) {
 		c.young++

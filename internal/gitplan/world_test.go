@@ -57,7 +57,9 @@ type job struct {
 	s       *server
 	at      time.Duration // when it ends
 	quietAt time.Duration
+	heardAt time.Duration // when the host has sent everything; 0 where it never has
 	began   time.Duration
+	heard   bool
 	quiet   bool
 	o       gitplan.Outcome
 }
@@ -312,6 +314,9 @@ func (w *world) begin(f gitplan.Fetch) {
 		j.o.Answer = gitplan.Absent
 	}
 	j.at = w.now + took
+	if len(j.o.Brought) > 0 && w.r.IntN(2) == 0 {
+		j.heardAt = w.now + took/time.Duration(1+w.r.IntN(4))
+	}
 	w.jobs[f.ID] = j
 	if len(w.jobs) > 4*w.cap {
 		w.t.Fatalf("%d fetches at once", len(w.jobs))
@@ -353,7 +358,9 @@ func (w *world) step() time.Duration {
 
 func (w *world) end(j *job, o gitplan.Outcome) {
 	delete(w.jobs, j.ID)
-	j.s.under--
+	if !j.heard {
+		j.s.under--
+	}
 	j.s.proven = j.s.proven || o.Answer != gitplan.Failed && o.Answer != gitplan.Limited && o.Answer != gitplan.Ours
 	if o.Answer == gitplan.Limited {
 		j.s.ends = w.now + min(o.Retry, time.Hour)
@@ -389,6 +396,9 @@ func (w *world) run(until time.Duration) {
 		next := min(wake, until)
 		for _, j := range w.jobs {
 			next = min(next, j.at)
+			if j.heardAt > w.now {
+				next = min(next, j.heardAt)
+			}
 			if j.quietAt > w.now && (j.s.kind == "slow" || j.s.kind == "dead") {
 				next = min(next, j.quietAt)
 			}
@@ -406,6 +416,10 @@ func (w *world) run(until time.Duration) {
 		for _, id := range w.ids() {
 			if j := w.jobs[id]; j.at <= w.now {
 				w.end(j, j.o)
+			} else if j.heardAt > 0 && j.heardAt <= w.now && !j.heard {
+				j.heard = true
+				j.s.under--
+				w.plan.Heard(j.ID)
 			} else if j.quietAt <= w.now && (j.s.kind == "slow" || j.s.kind == "dead") {
 				j.quiet = true
 				w.plan.Quiet(j.ID)

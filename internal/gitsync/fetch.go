@@ -66,7 +66,7 @@ func noLonger(events []nostr.ID, lack ledger.Lack) (out []nostr.ID) {
 	return out
 }
 
-// ask fetches the missing data from a server, and tells the plan when the server is quiet.
+// ask fetches the missing data from a server, and tells the plan when the server is quiet and when it has sent everything.
 func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack ledger.Lack, taking *hosting.Taking) (gitfetch.Result, error) {
 	r := gitfetch.Request{URL: string(f.Source), Haves: taking.Haves(), MaxBytes: taking.MaxBytes()}
 	if s.cfg.Reticent && !slices.Contains(lack.Sources, f.Source) {
@@ -79,14 +79,19 @@ func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack ledger.Lack, takin
 	r.Pack = func(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) error {
 		return taking.Pack(ctx, ids, pack)
 	}
-	silent := time.AfterFunc(gitplan.QuietFor, func() {
+	tell := func(what chan<- uint64) {
 		select {
-		case s.quiet <- f.ID:
+		case what <- f.ID:
 		case <-ctx.Done():
 		}
-	})
+	}
+	silent := time.AfterFunc(gitplan.QuietFor, func() { tell(s.quiet) })
 	defer silent.Stop()
 	r.Alive = func() { silent.Reset(gitplan.QuietFor) }
+	r.Heard = func() {
+		silent.Stop()
+		tell(s.heard)
+	}
 	return s.cfg.Fetcher.Fetch(ctx, r)
 }
 

@@ -49,6 +49,7 @@ type Sync struct {
 	looked chan look
 	ended  chan ending
 	quiet  chan uint64
+	heard  chan uint64
 	asks   chan chan Stats
 	told   chan standingAsk
 	back   returned
@@ -126,7 +127,7 @@ func New(c Config) *Sync {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Sync{
-		cfg: c, looked: make(chan look), ended: make(chan ending), quiet: make(chan uint64), asks: make(chan chan Stats), told: make(chan standingAsk),
+		cfg: c, looked: make(chan look), ended: make(chan ending), quiet: make(chan uint64), heard: make(chan uint64), asks: make(chan chan Stats), told: make(chan standingAsk),
 		over: make(chan struct{}), under: map[uint64]context.CancelFunc{},
 		plan: gitplan.New(gitplan.Config{Self: c.Self, Concurrency: c.Concurrency}),
 	}
@@ -171,6 +172,8 @@ func (s *Sync) Run(ctx context.Context) error {
 			s.plan.Ended(s.cfg.Now(), x.id, x.outcome)
 		case id := <-s.quiet:
 			s.plan.Quiet(id)
+		case id := <-s.heard:
+			s.plan.Heard(id)
 		case <-s.back.wake:
 			for host := range s.back.take() {
 				s.plan.Returned(host)

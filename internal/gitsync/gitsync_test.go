@@ -131,6 +131,31 @@ func TestASilentServerHoldsNothingUp(t *testing.T) {
 	})
 }
 
+// TestWorkHoldsUpNoServer: while the relay works on what a server has sent, it asks the server for the next repositories, and no other server
+// for the same.
+func TestWorkHoldsUpNoServer(t *testing.T) {
+	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {
+		var tips []gitwire.ObjectID
+		for i := range 10 {
+			tips = append(tips, w.Commit(fmt.Sprint(i)))
+		}
+		all, works := w.at("a", tips...), make(chan struct{})
+		w.change("a", func(s *site) { s.works = works })
+		var states []*nostr.Event
+		for i := range tips {
+			w.announce(byte(i), "tool", all, w.at("b", tips...))
+			states = append(states, w.state(byte(i), "tool", store.Live, tips[i]))
+		}
+		w.pass(15 * time.Second)
+		if a, b := w.asked("a"), w.asked("b"); a != 8 || b != 0 {
+			t.Errorf("asked %d and %d times", a, b)
+		}
+		close(works)
+		w.pass(15 * time.Second)
+		w.wantServed(true, states...)
+	})
+}
+
 // The tips of pull requests come from the servers that their own events name.
 func TestTipsOfPullRequests(t *testing.T) {
 	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {

@@ -45,9 +45,10 @@ func ok[T any](v T, err error) T {
 // site is a repository on another git server.
 type site struct {
 	has    map[gitwire.ObjectID]bool
-	fails  error // instead of an answer
-	ends   error // after the packs
-	hangs  bool  // until it is told to end
+	fails  error         // instead of an answer
+	ends   error         // after the packs
+	hangs  bool          // until it is told to end
+	works  chan struct{} // not nil: until it is closed, the relay works on what the site has sent
 	panics bool
 	broken bool             // its packs are none
 	bad    gitwire.ObjectID // what is not taken: packs with that are refused
@@ -215,6 +216,10 @@ func (w *world) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch.Res
 		pack = pack[:len(pack)-5]
 	}
 	r.Alive()
+	r.Heard()
+	if s.works != nil {
+		<-s.works
+	}
 	res.Bytes = int64(len(pack))
 	if err := r.Pack(ctx, ids, bytes.NewReader(pack)); err != nil {
 		return res, err

@@ -49,8 +49,7 @@ func (x *ground) completing(ctx context.Context) error {
 	x.report.note("The status showed %d steps while they came over; the bench asked for it every tenth of a second.", took.steps)
 	x.report.note("That server shares the processors of this machine, and takes %s of CPU for graspd and %s for `git clone`, so neither can be quicker than that.",
 		span(took.server), span(others.server))
-	far := fmt.Sprintf("%d of them from a server elsewhere", n/4)
-	if _, _, _, err := x.comeOver(ctx, far, x.elsewhere(at), names[:n/4]); err != nil {
+	if _, _, _, err := x.comeOver(ctx, "the same from a server elsewhere", x.elsewhere(at), names); err != nil {
 		return err
 	}
 	x.report.note("The server elsewhere is the same one as if it stood on another machine: each of its answers is made once, and from then on sent from memory, %s after the request.", span(farAway))
@@ -64,7 +63,7 @@ func (x *ground) comeOver(ctx context.Context, what, at string, names []string) 
 	for _, name := range names {
 		urls = append(urls, at+name)
 	}
-	data := x.path(fmt.Sprint("completing-", len(urls)))
+	data := x.path("completing-" + strings.NewReplacer("/", "-", ":", "-").Replace(at))
 	if err = x.import30617(ctx, data, urls); err != nil {
 		return
 	}
