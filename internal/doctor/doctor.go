@@ -60,8 +60,8 @@ type Config struct {
 
 // Times of an examination.
 const (
-	eachLook = 15 * time.Second // for one look
-	soon     = 14 * 24 * time.Hour
+	eachLook = 15 * time.Second    // for one look
+	soon     = 14 * 24 * time.Hour // for a certificate to expire
 )
 
 // examination is an examination that is under way.

@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -34,6 +35,7 @@ const host = "git.example.org"
 type patient struct {
 	notFor    string        // the host that its certificate is for, if not the right one
 	expires   time.Duration // from now
+	lasts     time.Duration // from its beginning until it expires; 0 is a year
 	stranger  bool          // the certificate is signed by nobody who is trusted
 	clock     time.Duration
 	noSocket  bool
@@ -146,7 +148,7 @@ func examined(t *testing.T, p *patient, change func(*doctor.Config)) (map[string
 	if p.notFor != "" {
 		name = p.notFor
 	}
-	cert, roots := certificate(t, name, time.Now().Add(p.expires))
+	cert, roots := certificate(t, name, time.Now().Add(p.expires), cmp.Or(p.lasts, 365*24*time.Hour))
 	s := httptest.NewUnstartedServer(p)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
 	s.Config.ErrorLog = nil
@@ -191,13 +193,13 @@ func examined(t *testing.T, p *patient, change func(*doctor.Config)) (map[string
 }
 
 // certificate is one for a name, signed by itself.
-func certificate(t *testing.T, name string, until time.Time) (tls.Certificate, *x509.CertPool) {
+func certificate(t *testing.T, name string, until time.Time, lasts time.Duration) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: until.Add(-365 * 24 * time.Hour), NotAfter: until,
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: until.Add(-lasts), NotAfter: until,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
 	if err != nil {
@@ -260,7 +262,10 @@ func TestAilments(t *testing.T) {
 		"no TLS":              {change: func(c *doctor.Config) { c.Dial = plain(c.Dial) }, what: "certificate", level: doctor.Fault, says: "does not speak TLS", last: true},
 		"expired":             {p: patient{expires: -time.Hour}, what: "certificate", level: doctor.Fault, says: "it expired on", last: true},
 		"not yet valid":       {p: patient{expires: 400 * 24 * time.Hour}, what: "certificate", level: doctor.Fault, says: "clock of this machine", last: true},
-		"expires soon":        {p: patient{expires: 5*24*time.Hour + time.Hour}, what: "certificate", level: doctor.Warning, says: "5 more days"},
+		"expires soon":        {p: patient{expires: 5*24*time.Hour + time.Hour}, what: "certificate", level: doctor.Warning, says: "5 days more only"},
+		"expires within days": {p: patient{expires: 2*24*time.Hour + time.Hour, lasts: 6 * 24 * time.Hour}, what: "certificate", level: doctor.Fine, says: "2 days more"},
+		"expires in hours":    {p: patient{expires: 25*time.Hour + time.Minute, lasts: 6 * 24 * time.Hour}, what: "certificate", level: doctor.Warning, says: "25 hours more only"},
+		"expires in an hour":  {p: patient{expires: time.Hour + time.Minute, lasts: 12 * time.Hour}, what: "certificate", level: doctor.Warning, says: "1 hour more only"},
 		"for another name":    {p: patient{notFor: "www.example.org"}, what: "certificate", level: doctor.Fault, says: "for www.example.org, not for", last: true},
 		"untrusted":           {p: patient{stranger: true}, what: "certificate", level: doctor.Fault, says: "fullchain", last: true},
 		"bad gateway":         {p: patient{down: true}, what: "relay", level: doctor.Fault, says: "does not reach graspd", last: true},

@@ -9,6 +9,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/graspd/graspd/internal/words"
 )
 
 // name looks up the host.
@@ -102,10 +104,18 @@ func (x *examination) connection(ctx context.Context) bool {
 	case err != nil:
 		x.say("certificate", Fault, fmt.Sprintf("clients refuse it: %v", err), renew)
 		return false
-	case left < soon:
-		x.say("certificate", Warning, fmt.Sprintf("it is valid for %d more days only", int(left.Hours()/24)), renew)
+	case left < min(soon, leaf.NotAfter.Sub(leaf.NotBefore)/4): // one that is made for a few days is renewed later than one of 90 days
+		x.say("certificate", Warning, fmt.Sprintf("it is valid for %s more only", daysOrHours(left)), renew)
 	default:
-		x.fine("certificate", "valid for %d more days", int(left.Hours()/24))
+		x.fine("certificate", "valid for %s more", daysOrHours(left))
 	}
 	return true
+}
+
+// daysOrHours writes a duration in days, and below two days in hours.
+func daysOrHours(d time.Duration) string {
+	if hours := int(d.Hours()); hours < 48 {
+		return words.Number(hours, "hour", "hours")
+	}
+	return words.Number(int(d.Hours()/24), "day", "days")
 }
