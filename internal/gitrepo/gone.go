@@ -20,13 +20,16 @@ func (p *packs) gone(repo ID) ([]string, error) {
 	return strings.Fields(string(b)), err
 }
 
-// setGone writes which packs the repository has given up. The caller holds the repository's lock.
+// setGone writes, durably, which packs the repository has given up. The caller holds the repository's lock.
 func (p *packs) setGone(repo ID, packs []string) error {
 	defer p.drop(repo)
+	var err error
 	if len(packs) == 0 {
-		return p.dir.removeFiles(goneFile(repo))
+		err = p.dir.removeFiles(goneFile(repo))
+	} else {
+		err = p.dir.replace(goneFile(repo), []byte(strings.Join(packs, "\n")+"\n"))
 	}
-	if err := p.dir.replace(goneFile(repo), []byte(strings.Join(packs, "\n")+"\n")); err != nil {
+	if err != nil {
 		return err
 	}
 	return p.dir.sync(repo.path())

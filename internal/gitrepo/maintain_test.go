@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -355,6 +356,29 @@ func TestNothingIsBuiltOnWhatGoes(t *testing.T) {
 	}
 }
 
+// TestWhatComesInAgainIsDurable: no power cut makes its pack one that was given up again.
+func TestWhatComesInAgainIsDurable(t *testing.T) {
+	d, dir := disk(t)
+	c := newClone(t)
+	tip := c.commit("main", 2, gitwire.ObjectID{})
+	push(t, d, some(1), c.pack("main"), gitrepo.Proving{Tips: ids{tip}})
+	gone := filepath.Join(pathOf(dir, some(1)), "gone")
+	if err := os.WriteFile(gone, []byte(filepath.Base(packWith(t, pathOf(dir, some(1)), tip))+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d = openDisk(t, gitrepo.Config{Dir: dir})
+	durable := false
+	d.BeforeSync(func(name string) {
+		_, err := os.Stat(gone)
+		durable = durable || strings.HasSuffix(name, some(1).String()) && errors.Is(err, fs.ErrNotExist)
+	})
+	again(t, d, c.pack("main"), tip)
+	wantMissing(t, d, some(1), ids{tip}, 0)
+	if !durable {
+		t.Error("a power cut brings back that it was given up")
+	}
+}
+
 // What a kill left of packs that were to go counts for nothing, and goes.
 func TestAKillLeavesAllOldPacksOrNone(t *testing.T) {
 	d, dir := disk(t)
@@ -578,7 +602,8 @@ func TestMaintenanceGivesWayToTheLast(t *testing.T) {
 		clones(t, d, tips[1])
 		noted := 0
 		d.BeforeSync(func(name string) {
-			if !strings.HasSuffix(name, some(1).String()) {
+			_, err := os.Stat(filepath.Join(pathOf(dir, some(1)), "gone"))
+			if err != nil || !strings.HasSuffix(name, some(1).String()) {
 				return
 			}
 			if noted++; !d.Silent() {
