@@ -254,10 +254,10 @@ func TestRepairShowsPullRequests(t *testing.T) {
 	if out := p.sound(); !strings.Contains(out, "1 pull request has no ref though the commits are here: graspd check --repair adds it\n") {
 		t.Error(out)
 	}
-	if code, out, errs := p.check("--repair"); code != exitOK || !strings.Contains(out, "1 pull requests got the refs that they lacked\n") {
+	if code, out, errs := p.check("--repair"); code != exitOK || !strings.Contains(out, "the refs of 1 pull request were made anew\n") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
-	if out := p.sound(); strings.Contains(out, "pull requests") {
+	if out := p.sound(); strings.Contains(out, "pull request") {
 		t.Error(out)
 	}
 	us = p.serve()
