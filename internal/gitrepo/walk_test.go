@@ -186,3 +186,13 @@ func TestAWalkEndsAtWhatIsThere(t *testing.T) {
 		t.Errorf("proven without its base: %+v", proof)
 	}
 }
+
+// TestHavesThatAreNotHereArePassedOver: also where git walks, as one of the tips is here already.
+func TestHavesThatAreNotHereArePassedOver(t *testing.T) {
+	d, _ := disk(t)
+	c := newClone(t)
+	first := many(t, d, c, "main", 1)[0]
+	second, nowhere := c.commit("main", 1, first), c.commit("other", 1, gitwire.ObjectID{})
+	push(t, d, some(1), c.pack(second.String(), "^"+first.String()), gitrepo.Proving{Commits: ids{second, first}, Haves: ids{nowhere, first}})
+	wantMissing(t, d, some(1), ids{first, second}, 0)
+}
