@@ -18,11 +18,11 @@ func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gi
 		m.expire = 1
 	}
 	keep = append(slices.Clone(keep), promised...)
-	lacks, err := m.d.packs.lacks(m.repo, keep)
+	keep, err := m.among(keep)
 	if err != nil {
 		return false, err
 	}
-	size, err := m.stage(refs, without(keep, lacks))
+	size, err := m.stage(refs, keep)
 	if err != nil {
 		return false, err
 	}
@@ -37,6 +37,18 @@ func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gi
 		return false, err
 	}
 	return m.swap()
+}
+
+// among returns those of ids that are in the old packs. What came in since is in none of those that are combined.
+func (m *maintenance) among(ids []gitwire.ObjectID) (_ []gitwire.ObjectID, err error) {
+	old, err := m.d.dir.openIndexes(m.repo.path()+"/objects/pack", m.old)
+	if err != nil {
+		return nil, err
+	}
+	set := &packSet{packs: old}
+	defer func() { err = errors.Join(err, set.close()) }()
+	missing, err := set.rest(sums(ids))
+	return without(ids, amongSums(ids, missing)), err
 }
 
 // stage makes a repository of links to the packs. git combines them there while readers use the repository itself.

@@ -16,21 +16,25 @@ func (p *packs) lacks(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, erro
 	if err != nil {
 		return nil, err
 	}
-	if len(missing) == 0 {
-		return nil, nil
+	return amongSums(ids, missing), nil
+}
+
+// amongSums returns those of ids, in their order, that are among sums, which are sorted.
+func amongSums(ids []gitwire.ObjectID, sums []sum) (out []gitwire.ObjectID) {
+	if len(sums) == 0 {
+		return nil
 	}
-	var out []gitwire.ObjectID
 	for _, id := range ids {
 		s, ok := sumOf(id)
 		if ok {
-			_, ok = slices.BinarySearchFunc(missing, s, sum.compare)
+			_, ok = slices.BinarySearchFunc(sums, s, sum.compare)
 			ok = !ok
 		}
 		if !ok {
 			out = append(out, id)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // absent returns those of sums that are not in the repository's packs. sums are sorted.

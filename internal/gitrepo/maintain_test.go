@@ -629,6 +629,29 @@ func TestMaintenanceGivesWayToTheLast(t *testing.T) {
 	}
 }
 
+// TestWhatIsToBeKeptComesJustThen: what is to be kept may come in when it is settled already which packs are combined.
+func TestWhatIsToBeKeptComesJustThen(t *testing.T) {
+	d, dir := disk(t)
+	c := newClone(t)
+	tips := many(t, d, c, "main", 2)
+	keep := c.commit("keep", 1, gitwire.ObjectID{})
+	d = openDisk(t, gitrepo.Config{Dir: dir})
+	clones(t, d, tips[1])
+	came := false
+	d.BeforeRead(func(string) {
+		if !came && !d.Locked(some(1)) {
+			came = true
+			again(t, d, c.pack("keep"), keep)
+		}
+	})
+	maintain(t, d, refsOf("", "refs/heads/main", tips[1]), ids{keep}, true)
+	wantMissing(t, d, some(1), append(tips, keep), 0)
+	if !came {
+		t.Error("nothing came")
+	}
+	fsck(t, dir)
+}
+
 // TestWhatComesWhilePacksAreCombinedIsCombined: it is a pack of its own, so combining once more is of use.
 func TestWhatComesWhilePacksAreCombinedIsCombined(t *testing.T) {
 	t.Parallel()
