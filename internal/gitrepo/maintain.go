@@ -48,6 +48,9 @@ func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep [
 	defer end()
 	if did, err = m.combine(ctx, refs, keep); err != nil {
 		err = fmt.Errorf("combining packs of repository %s: %w", repo, err)
+		if there, e := d.dir.exists(repo); e == nil && !there {
+			err = nil // removed meanwhile
+		}
 	}
 	if m.dir != "" {
 		err = errors.Join(err, d.dir.root.RemoveAll(m.dir))

@@ -652,6 +652,29 @@ func TestWhatIsToBeKeptComesJustThen(t *testing.T) {
 	fsck(t, dir)
 }
 
+// TestARepositoryGoesAsItsPacksAreCombined: that is no fault.
+func TestARepositoryGoesAsItsPacksAreCombined(t *testing.T) {
+	for n := range 4 { // reads before it goes
+		d, dir := disk(t)
+		tips := many(t, d, newClone(t), "main", 2)
+		clones(t, d, tips[1])
+		d.BeforeRead(func(string) {
+			if d.Locked(some(1)) {
+				return
+			}
+			if n--; n == -1 {
+				if err := os.Rename(pathOf(dir, some(1)), filepath.Join(dir, "away")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		maintain(t, d, refsOf("", "refs/heads/main", tips[1]), ids{tips[0]}, false)
+		if n >= 0 {
+			t.Error("it stayed")
+		}
+	}
+}
+
 // TestWhatComesWhilePacksAreCombinedIsCombined: it is a pack of its own, so combining once more is of use.
 func TestWhatComesWhilePacksAreCombinedIsCombined(t *testing.T) {
 	t.Parallel()
