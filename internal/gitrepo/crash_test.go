@@ -2,6 +2,8 @@ package gitrepo_test
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -195,5 +197,38 @@ func TestAKillKeepsWhatSomebodyWasToldOf(t *testing.T) {
 	}
 	if n < 15 {
 		t.Errorf("only %d changes", n)
+	}
+}
+
+// TestWhatAKillLeavesOfARepositoryIsSweptOut: also of one that is not a repository to git yet.
+func TestWhatAKillLeavesOfARepositoryIsSweptOut(t *testing.T) {
+	c := newClone(t)
+	tip := c.commit("main", 1, gitwire.ObjectID{})
+	later := &clock{time.Now().Add(25 * time.Hour)}
+	left := 0
+	for n, ended := 0, true; ended; n++ {
+		d, dir := disk(t)
+		q, err := d.Begin(some(1)) // which ends with the process
+		if err != nil {
+			t.Fatal(err)
+		}
+		receive(t, q, c.pack("main"))
+		if _, err := q.Prove(t.Context(), gitrepo.Proving{Tips: ids{tip}}); err != nil {
+			t.Fatal(err)
+		}
+		ended = until(t, d, n, func() error { return d.Admit(q, some(1)) })
+		if _, err := os.Stat(pathOf(dir, some(1))); err == nil {
+			left++
+		}
+		d = openDisk(t, gitrepo.Config{Dir: dir, Now: later.now})
+		if err := d.Sweep(t.Context(), func(gitrepo.ID) bool { return false }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(pathOf(dir, some(1))); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("killed at change %d of a file: %v", n, err)
+		}
+	}
+	if left < 4 {
+		t.Errorf("%d kills left something", left)
 	}
 }

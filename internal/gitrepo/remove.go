@@ -16,11 +16,11 @@ const (
 	tooFresh = 24 * time.Hour      // for how long a directory may be there of which nobody knows yet
 )
 
-// Remove moves a repository into the trash. From then on readers no longer find it.
+// Remove moves a repository into the trash, also what a kill left of one. From then on readers no longer find it.
 func (d *Disk) Remove(repo ID) error {
 	r, unlock := d.live.lock(repo)
 	defer unlock()
-	if there, err := d.dir.exists(repo); err != nil || !there {
+	if there, err := d.dir.isDir(repo.path()); err != nil || !there {
 		return err
 	}
 	err := d.dir.root.MkdirAll(trash, 0o700)
