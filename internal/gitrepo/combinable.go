@@ -47,3 +47,21 @@ func (p *packs) lacksBitmap(repo ID, packs []string, worth int64) (bool, error) 
 	}
 	return large, nil
 }
+
+// unfinished returns the files of packs that have no index, so that nobody finds them: a kill left them. The caller holds the repository's
+// lock, so that none is on its way in.
+func (p *packs) unfinished(repo ID) (files []string, err error) {
+	entries, err := p.dir.list(repo.path() + "/objects/pack")
+	whole := map[string]bool{}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".idx"); ok {
+			whole[name] = true
+		}
+	}
+	for _, e := range entries {
+		if name, _, _ := strings.Cut(e.Name(), "."); strings.HasPrefix(name, "pack-") && !whole[name] {
+			files = append(files, "objects/pack/"+e.Name())
+		}
+	}
+	return files, err
+}

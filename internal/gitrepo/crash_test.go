@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -231,4 +232,79 @@ func TestWhatAKillLeavesOfARepositoryIsSweptOut(t *testing.T) {
 	if left < 4 {
 		t.Errorf("%d kills left something", left)
 	}
+}
+
+// TestWhatAKillLeavesOfPacksGoes: files of packs without an index, which a kill has left of a push or of combined packs, go when packs are
+// combined the next time. The trash keeps them.
+func TestWhatAKillLeavesOfPacksGoes(t *testing.T) {
+	c := newClone(t)
+	first := c.commit("main", 1, gitwire.ObjectID{})
+	second := c.commit("main", 1, first)
+	refs := refsOf("", "refs/heads/main", second)
+	for name, kill := range map[string]func(t *testing.T, d *gitrepo.Disk, n int) bool{
+		"of a push": func(t *testing.T, d *gitrepo.Disk, n int) bool {
+			q, err := d.Begin(some(1)) // which ends with the process
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := c.commit("other", 1, gitwire.ObjectID{})
+			receive(t, q, c.pack("other"))
+			if _, err := q.Prove(t.Context(), gitrepo.Proving{Tips: ids{other}}); err != nil {
+				t.Fatal(err)
+			}
+			return until(t, d, n, func() error { return d.Admit(q, some(1)) })
+		},
+		"of combined packs": func(t *testing.T, d *gitrepo.Disk, n int) bool {
+			clones(t, d, second)
+			return until(t, d, n, func() error {
+				_, err := d.Maintain(t.Context(), some(1), refsOf("", "refs/heads/main", first), nil) // so that the packs are others
+				return err
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			left := 0
+			for n, ended := 0, true; ended; n++ {
+				d, dir := disk(t)
+				push(t, d, some(1), c.pack(first.String()), gitrepo.Proving{Tips: ids{first}})
+				push(t, d, some(1), c.pack(second.String(), "^"+first.String()), gitrepo.Proving{Tips: ids{second}, Haves: ids{first}})
+				ended = kill(t, d, n)
+				files := unfinished(t, dir)
+				if _, err := os.Stat(filepath.Join(pathOf(dir, some(1)), "gone")); err == nil {
+					files = nil // these are of packs that were given up
+				}
+				left += len(files)
+				d = openDisk(t, gitrepo.Config{Dir: dir})
+				more(t, d, c, second, 1)
+				clones(t, d, second)
+				if _, err := d.Maintain(t.Context(), some(1), refs, nil); err != nil {
+					t.Fatal(err)
+				}
+				if now := unfinished(t, dir); len(now) > 0 {
+					t.Errorf("killed at change %d of a file: %q", n, now)
+				}
+				if kept, err := filepath.Glob(filepath.Join(dir, "trash", some(1).String()+".*")); err != nil || len(kept) != len(files) {
+					t.Errorf("killed at change %d of a file: %q went, and %q is in the trash", n, files, kept)
+				}
+				wantMissing(t, d, some(1), ids{first, second}, 0)
+				fsck(t, dir)
+			}
+			if left == 0 {
+				t.Error("no kill left anything")
+			}
+		})
+	}
+}
+
+// unfinished returns the files of packs without an index.
+func unfinished(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	packs := filepath.Join(pathOf(dir, some(1)), "objects", "pack")
+	for _, name := range entries(t, packs) {
+		base, _, _ := strings.Cut(name, ".")
+		if _, err := os.Stat(filepath.Join(packs, base+".idx")); err != nil && strings.HasPrefix(name, "pack-") {
+			files = append(files, name)
+		}
+	}
+	return files
 }

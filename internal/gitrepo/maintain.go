@@ -78,6 +78,13 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 			return nil, nil, err
 		}
 	}
+	unfinished, err := d.packs.unfinished(repo)
+	if err == nil {
+		err = d.discard(repo, unfinished)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	m := &maintenance{d: d, repo: repo, old: old, expire: d.now().Add(-kept).Unix()}
 	d.live.hold(repo)
 	d.live.mu.Lock()

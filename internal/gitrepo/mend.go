@@ -30,15 +30,27 @@ func (d *Disk) clear(ctx context.Context, repo ID) error {
 	_, unlock := d.live.lock(repo)
 	defer unlock()
 	others, err := d.packs.others(ctx, repo)
-	if err != nil || len(others) == 0 {
+	if err != nil {
 		return err
+	}
+	names := make([]string, len(others))
+	for i, o := range others {
+		names[i] = o.name
+	}
+	return d.discard(repo, names)
+}
+
+// discard puts files of a repository into the trash. The caller holds the repository's lock.
+func (d *Disk) discard(repo ID, names []string) error {
+	if len(names) == 0 {
+		return nil
 	}
 	if err := d.dir.root.MkdirAll(trash, 0o700); err != nil {
 		return noted(err)
 	}
-	for i, o := range others {
+	for i, name := range names {
 		to := fmt.Sprintf("%s/%s.%d-%d", trash, repo, i, d.now().Unix())
-		if err := d.dir.root.Rename(repo.path()+"/"+o.name, to); err != nil {
+		if err := d.dir.root.Rename(repo.path()+"/"+name, to); err != nil {
 			return noted(err)
 		}
 	}
