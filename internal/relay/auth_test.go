@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -128,7 +129,12 @@ func TestAUTH(t *testing.T) {
 	}
 }
 
-// TestChallenge: each connection begins with a challenge of its own, and only that one counts there.
+// protected is an event that only its author may publish (NIP-70).
+func protected() *nostr.Event {
+	return testkit.Sign(testkit.Key(1), time.Now().Unix(), nip34.KindIssue, "", nostr.Tag{"a", repository()}, nostr.Tag{"-"})
+}
+
+// TestChallenge: each connection has a challenge of its own, and only that one counts there.
 func TestChallenge(t *testing.T) {
 	n := 0
 	fresh := func() string { n++; return fmt.Sprintf("challenge \"%d\"", n) }
@@ -136,8 +142,13 @@ func TestChallenge(t *testing.T) {
 		one, two := w.dial(t), w.dial(t)
 		defer one.close()
 		defer two.close()
-		one.expect(t, `["AUTH","challenge \"1\""]`)
-		two.expect(t, `["AUTH","challenge \"2\""]`)
+		for i, c := range []*client{one, two} {
+			c.send(t, string(nostr.AppendEventMsg(nil, protected())))
+			c.expect(t, fmt.Sprintf(`["AUTH","challenge \"%d\""]`, i+1))
+			if ok, _ := parse(t, c.read(t)).(nostr.OK); ok.OK || !strings.HasPrefix(ok.Reason, "auth-required: ") {
+				t.Errorf("a protected event: %+v", ok)
+			}
+		}
 		e := auth(1, time.Now(), nostr.Tag{"relay", "wss://" + domain}, nostr.Tag{"challenge", `challenge "1"`})
 		two.send(t, authMsg(e))
 		if ok, _ := parse(t, two.read(t)).(nostr.OK); ok.OK || ok.ID != e.ID {
@@ -154,18 +165,47 @@ func TestChallenge(t *testing.T) {
 	})
 }
 
-// TestChallengeComesFirst: a client that speaks at once has its challenge before any answer.
-func TestChallengeComesFirst(t *testing.T) {
+// TestTheChallengeComesWithTheNeed: who needs no authentication gets no challenge, as some clients take one for a refusal of all that they
+// ask for. Who needs it has the challenge before the refusal, once.
+func TestTheChallengeComesWithTheNeed(t *testing.T) {
 	inWorldOf(t, relay.Config{Challenge: func() string { return "mine" }}, func(t *testing.T, w *world) {
-		for range 50 {
+		w.put(t, announcement())
+		for range 20 {
 			c := w.dialIdle(t)
-			c.send(t, `["EVENT",{"id":"`+strings.Repeat("ab", 32)+`"}]`)
+			c.send(t, `["REQ","s",{"kinds":[1621]}]`)
+			c.send(t, string(nostr.AppendEventMsg(nil, protected())))
+			c.send(t, string(nostr.AppendEventMsg(nil, protected())))
 			synctest.Wait()
 			c.resume()
-			c.expect(t, `["AUTH","mine"]`)
-			if _, ok := parse(t, c.read(t)).(nostr.OK); !ok {
-				t.Error("no OK follows")
+			var got []string
+			for range 4 {
+				switch m := parse(t, c.read(t)).(type) {
+				case nostr.AuthChallenge:
+					got = append(got, "challenge "+m.Challenge)
+				case nostr.OK:
+					got = append(got, "refusal")
+				case nostr.EOSE:
+				default:
+					t.Errorf("%+v", m)
+				}
 			}
+			if strings.Join(got, ", ") != "challenge mine, refusal, refusal" {
+				t.Errorf("got %q", got)
+			}
+		}
+	})
+}
+
+// TestAPrivateRelayBeginsWithTheChallenge, as nobody gets anything there without it.
+func TestAPrivateRelayBeginsWithTheChallenge(t *testing.T) {
+	inPrivateWorld(t, circleOf(1), func(t *testing.T, w *world) {
+		conn, _, err := w.connect("127.0.0.1:9999", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.CloseNow()
+		if _, b, err := conn.Read(context.Background()); err != nil || string(b) != `["AUTH","`+challenge+`"]` {
+			t.Errorf("%s, %v", b, err)
 		}
 	})
 }

@@ -17,20 +17,21 @@ import (
 // session is one client's connection, and what the client has open on it. The reader takes the frames in order, one at a time. Only the
 // writer sends. Whatever both use belongs to a part with a lock; nobody holds such a lock across a wait.
 type session struct {
-	relay   *Relay
-	conn    *websocket.Conn
-	cork    *cork          // the connection under conn
-	visitor *front.Visitor // nil for a client without rates
-	who     *identity
-	source  *ingest.Source
-	end     context.CancelCauseFunc // ends work: the writer says goodbye, the reader takes no further frame
-	wake    bell                    // wakes the writer
-	pay     payer                   // makes the client's address pay
-	out     *outbox                 // what the writer owes the client
-	subs    *subscriptions          // what the client has open
-	buf     []byte                  // the frame in hand; owned by the writer
-	quiet   quiet
-	hits    []*subscription // owned by the dispatcher
+	relay      *Relay
+	conn       *websocket.Conn
+	cork       *cork          // the connection under conn
+	visitor    *front.Visitor // nil for a client without rates
+	who        *identity
+	source     *ingest.Source
+	end        context.CancelCauseFunc // ends work: the writer says goodbye, the reader takes no further frame
+	wake       bell                    // wakes the writer
+	pay        payer                   // makes the client's address pay
+	out        *outbox                 // what the writer owes the client
+	subs       *subscriptions          // what the client has open
+	buf        []byte                  // the frame in hand; owned by the writer
+	challenged bool                    // the client has its challenge; owned by the writer
+	quiet      quiet
+	hits       []*subscription // owned by the dispatcher
 
 	frames progress
 	pings  sync.WaitGroup // the ping under way

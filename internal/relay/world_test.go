@@ -248,7 +248,7 @@ func (w *world) put(t *testing.T, events ...*nostr.Event) {
 }
 
 // client is the other end of one WebSocket connection. It reads one frame ahead, so that pings are answered, and swallows
-// the challenge with which a connection begins.
+// the usual challenge.
 type client struct {
 	conn   *websocket.Conn
 	frames chan read
@@ -266,9 +266,9 @@ func newClient(conn *websocket.Conn) *client {
 }
 
 func (c *client) pump() {
-	for first := true; ; first = false {
+	for {
 		_, b, err := c.conn.Read(context.Background())
-		if first && string(b) == `["AUTH","`+challenge+`"]` {
+		if string(b) == `["AUTH","`+challenge+`"]` {
 			continue
 		}
 		select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/graspd/graspd/internal/nostr"
@@ -16,14 +17,13 @@ const (
 	keepBuffer  = 16 << 10        // the largest buffer that the writer keeps between frames
 )
 
-// write first sends the challenge (NIP-42), so that no refusal for want of authentication comes before the challenge. Then it sends whatever
-// there is to send until the connection or work ends, and returns why.
+// write sends whatever there is to send until the connection or work ends, and returns why. On a private relay the challenge (NIP-42) comes
+// first, as nobody gets anything there without it.
 func (s *session) write(ctx, work context.Context) error {
-	if err := s.send(nostr.AppendAuthChallenge(nil, s.who.challenge)); err != nil {
-		return err
-	}
-	if err := s.flush(); err != nil {
-		return err
+	if s.relay.members != nil {
+		if err := errors.Join(s.challenge(), s.flush()); err != nil {
+			return err
+		}
 	}
 	ping := time.NewTicker(s.relay.ping)
 	defer ping.Stop()
@@ -73,6 +73,11 @@ func (s *session) answer() error {
 		v, frame := s.out.next()
 		switch {
 		case v != nil:
+			if strings.HasPrefix(v.Reason, "auth-required:") {
+				if err := s.challenge(); err != nil {
+					return err
+				}
+			}
 			s.buf = nostr.AppendOK(s.buf[:0], v.id, v.OK(), v.Reason)
 			if err := s.send(s.buf); err != nil {
 				return err
@@ -90,6 +95,16 @@ func (s *session) answer() error {
 			return nil
 		}
 	}
+}
+
+// challenge sends the challenge, once. A client without a key may take a challenge for the end of all that it has asked for, so on a public relay
+// only those get one who need it.
+func (s *session) challenge() error {
+	if s.challenged {
+		return nil
+	}
+	s.challenged = true
+	return s.send(nostr.AppendAuthChallenge(nil, s.who.challenge))
 }
 
 // sendEvent sends an event for a subscription that is still open.
