@@ -14,10 +14,11 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// mostVisited bounds the repositories that wait for a look since a fetch or push. Those beyond it wait for their next fetch or push.
+// mostVisited bounds the repositories that wait for a look since a fetch. Those beyond it wait for their next fetch.
 const mostVisited = 10_000
 
-// visited has the repositories that clients fetched from or pushed to since the last look at them, in the order of the first such visit.
+// visited has the repositories that clients fetched from since the last look at them, in the order of the first such fetch: packs are combined
+// for those who fetch.
 type visited struct {
 	mu    sync.Mutex
 	known map[nip34.Address]bool
