@@ -37,6 +37,11 @@ func ParseObjectID[T string | []byte](text T) (ObjectID, error) {
 	return id, nil
 }
 
+// NamesObject reports whether a text is an object id of SHA-1 or SHA-256.
+func NamesObject(text string) bool {
+	return (len(text) == sha1Hex || len(text) == sha256Hex) && allHex(text)
+}
+
 func noID[T string | []byte](text T) error {
 	return refuse("%s is no object id of %d lower-case hex digits", quote(text), sha1Hex)
 }

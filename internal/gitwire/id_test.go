@@ -46,6 +46,16 @@ func TestParseObjectID(t *testing.T) {
 	}
 }
 
+func TestNamesObject(t *testing.T) {
+	for text, want := range map[string]bool{
+		strings.Repeat("0a", 20): true, strings.Repeat("0a", 32): true, strings.Repeat("0A", 20): false, strings.Repeat("0a", 31): false, "main": false, "": false,
+	} {
+		if gitwire.NamesObject(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
+
 func TestObjectIDBytes(t *testing.T) {
 	id, err := gitwire.ParseObjectID("0123456789abcdef0123456789abcdef01234567")
 	if err != nil {

@@ -102,6 +102,17 @@ func TestContributorsPushBothWaysRound(t *testing.T) {
 	if got := w.lsRemote(w.prs(2, "tool")); !strings.Contains(got, tip+" "+refs.TipName(e3.ID)) || strings.Contains(got, second+" "+refs.TipName(e3.ID)) {
 		t.Errorf("its own commit is here: %q", got)
 	}
+	// A commit of SHA-256 is waited for, as for what is announced here, and nothing else comes in its stead.
+	long := w.contribution(2, elsewhere, "tool", strings.Repeat("ab", 32), now+3)
+	if v := w.publish(long); !v.OK() {
+		t.Errorf("%+v", v)
+	}
+	w.waits(long)
+	r.fails("", "push", w.prs(2, "tool"), tip+":"+refs.TipName(long.ID))
+	w.waits(long)
+	if v := w.publish(w.contribution(2, elsewhere, "tool", "main", now+4)); v.OK() {
+		t.Errorf("a branch as a commit: %+v", v)
+	}
 }
 
 // TestContributionsAreMirrored into the announced repository, and never back.

@@ -76,13 +76,14 @@ func (r Rules) names(e *nostr.Event, v View) (bool, error) {
 	return false, nil
 }
 
-// contributed reports whether e is a pull request whose signer pushes the commit to a repository of their own here (GRASP-06).
+// contributed reports whether e is a pull request whose signer pushes the commit to a repository of their own here (GRASP-06). A commit of
+// SHA-256 is good enough, as it is for an announced repository: the event waits, and lapses.
 func (r Rules) contributed(e *nostr.Event, _ View) (bool, error) {
 	t, err := nip34.ParseTip(e)
 	if !r.Contributors || err != nil {
 		return false, nil
 	}
-	if _, err := gitwire.ParseObjectID(t.Commit); err != nil {
+	if !gitwire.NamesObject(t.Commit) {
 		return false, nil
 	}
 	for _, of := range r.Service.Contributions(e) {
