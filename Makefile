@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race quick vuln lint fuzz mutate crash hostile nightly scale load siege bench microbench interop clients browser libsecp256k1 docs demo sim release
+.PHONY: help build test race quick vuln lint fuzz mutate crash hostile nightly scale load siege bench microbench interop clients compliance browser libsecp256k1 docs demo sim release
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -82,11 +82,15 @@ microbench: ## benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./internal/...
 
 interop: ## against relays and clients written by others (a module of its own)
-	cd interop && go test -count=1 -timeout 15m $$(go list ./... | grep -vE '/(browser|bench|git)(/|$$)')
+	cd interop && go test -count=1 -timeout 15m $$(go list ./... | grep -vE '/(browser|bench|git|compliance)(/|$$)')
 
 clients: ## clients of git that others wrote, at repositories that graspd hosts; installs them
 	interop/git/install
 	cd interop && go test -count=1 -timeout 15m ./git/...
+
+compliance: ## the checks of GRASP that others publish, and their client ngit; builds both with cargo the first time, which takes half an hour
+	interop/compliance/install
+	cd interop && go test -count=1 -timeout 15m ./compliance
 
 browser: ## the pages in a real browser, under axe and Lighthouse; installs what it needs
 	@CHROMIUM=$(CHROMIUM) interop/browser/install
