@@ -40,7 +40,7 @@ func (g gitCheck) check(ctx context.Context, c *Config, std stdio, s *store.Stor
 				words.Number(r.Unshown, "pull request has", "pull requests have"))
 		}
 		if r.Unnamed > 0 {
-			fmt.Fprintf(std.out, "%s to no repository: graspd removes what belongs to none when it runs\n", words.Number(r.Unnamed, "directory belongs", "directories belong"))
+			fmt.Fprintf(std.out, "%s to no repository: graspd removes that when it runs\n", words.Number(r.Unnamed, "directory belongs", "directories belong"))
 		}
 		problems = listed(r.Problems, r.More)
 		return nil
@@ -74,7 +74,7 @@ func (g gitCheck) repair(ctx context.Context, c *Config, std stdio) (lost []stri
 			fmt.Fprintf(std.out, "the refs of %s were made anew\n", words.Number(r.Tips, "pull request", "pull requests"))
 		}
 		if r.Found > 0 {
-			fmt.Fprintf(std.out, "%s, lost to the store, came back by what the disk has\n", words.Number(r.Found, "repository", "repositories"))
+			fmt.Fprintf(std.out, "%s that the store had lost: found again by the files\n", words.Number(r.Found, "repository", "repositories"))
 		}
 		lost = listed(r.Problems, r.More)
 		return nil

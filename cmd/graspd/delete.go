@@ -187,7 +187,7 @@ func restoreCommand(ctx context.Context, args []string, std stdio, env environme
 	case moderate.Returning:
 		said = words.Number(c.Total(), "event is", "events are") + " still to be put back"
 	case moderate.Left:
-		said = words.Number(c.Total(), "event", "events") + " could not be put back, as the rules refuse that now: restore what it belongs to first, then this case again"
+		said = words.Number(c.Total(), "event", "events") + " could not be put back, as the rules refuse that now: restore the repository or thread first, then this case again"
 	}
 	_, err = fmt.Fprintf(std.out, "case %d: %s\ngraspd accepts it again; %s\n", o.which, words.Printable(c.Subject.String()), said)
 	return err

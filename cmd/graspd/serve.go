@@ -65,10 +65,9 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 		log.Warn("systemd listens at another address than this setting says", "setting", flag)
 	}
 	for _, u := range start.named.bootstrap {
-		if !n.Service().Is(u) {
-			continue
+		if n.Service().Is(u) {
+			log.Warn("a bootstrap relay is this relay itself, which graspd never asks", "relay", u, "mend", "name another address of the relay that is meant (docs/MOVING.md)")
 		}
-		log.Warn("a bootstrap relay is this relay itself, which graspd never asks", "relay", u, "mend", "name another address of the relay that is meant (docs/MOVING.md)")
 	}
 	greet(io.out, c, n, l)
 	by := managerOf(log)

@@ -85,8 +85,8 @@ func (b *body) await(now time.Time) error {
 	return ignoreUnsupported(b.c.SetReadDeadline(deadline))
 }
 
-// result returns the error of the body after a read of its connection that returned n and err. After the last byte it leaves net/http time to read on by itself, to learn
-// when the client leaves.
+// result returns the error of the body after a read of its connection that returned n and err. After the last byte it leaves net/http time to
+// read on by itself, to learn when the client leaves.
 func (b *body) result(n int, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

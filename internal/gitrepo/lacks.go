@@ -19,18 +19,14 @@ func (p *packs) lacks(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, erro
 	return amongSums(ids, missing), nil
 }
 
-// amongSums returns those of ids, in their order, that are among sums, which are sorted.
+// amongSums returns those of ids, in their order, that are among sums, which are sorted, and longer ids, which no sum is of.
 func amongSums(ids []gitwire.ObjectID, sums []sum) (out []gitwire.ObjectID) {
 	if len(sums) == 0 {
 		return nil
 	}
 	for _, id := range ids {
 		s, ok := sumOf(id)
-		if ok {
-			_, ok = slices.BinarySearchFunc(sums, s, sum.compare)
-			ok = !ok
-		}
-		if !ok {
+		if _, among := slices.BinarySearchFunc(sums, s, sum.compare); among || !ok {
 			out = append(out, id)
 		}
 	}

@@ -142,8 +142,9 @@ func (q *quarantine) reach(ctx context.Context, c *content, p Proving, haves []g
 		if others = append(others, id); len(others) < othersAtOnce {
 			return nil
 		}
-		defer func() { others = others[:0] }()
-		return q.stays(others)
+		err = q.stays(others)
+		others = others[:0]
+		return err
 	}}
 	in := &idReader{groups: []idGroup{{ids: p.Tips}, {prefix: "^", ids: haves}}}
 	if len(p.Tips) == 0 {

@@ -377,6 +377,18 @@ func TestWhatFailedIsDoneByTheNextStart(t *testing.T) {
 	}
 }
 
+// uploads pushes the tips of two pull requests, whose events have yet to come, in one push. It returns the events, and the tips by ref.
+func (s *story) uploads() (pulls []*nostr.Event, tips map[string]gitwire.ObjectID) {
+	tips = map[string]gitwire.ObjectID{}
+	for _, name := range []string{"this", "that"} {
+		tip := s.Commit(name)
+		e := s.event(9, nip34.KindPullRequest, s.states[2].CreatedAt, nostr.Tag{"a", s.first.String()}, nostr.Tag{"c", tip.String()})
+		pulls, tips[refs.TipName(e.ID)] = append(pulls, e), tip
+	}
+	s.push(s.first, tips)
+	return pulls, tips
+}
+
 // An upload whose event has come is taken in later where that could not be done at once, though it waits for nothing else.
 func TestAnUploadIsNotDroppedBeforeItWasTaken(t *testing.T) {
 	for _, method := range []string{"Part", "Admit"} {
@@ -394,14 +406,7 @@ func TestAnUploadIsNotDroppedBeforeItWasTaken(t *testing.T) {
 			if done := s.tell(0); done != len(s.steps()) {
 				t.Fatal(done)
 			}
-			var pulls []*nostr.Event
-			tips := map[string]gitwire.ObjectID{}
-			for _, name := range []string{"this", "that"} {
-				tip := m.Commit(name)
-				pulls = append(pulls, m.event(9, nip34.KindPullRequest, s.states[2].CreatedAt, nostr.Tag{"a", s.first.String()}, nostr.Tag{"c", tip.String()}))
-				tips[refs.TipName(pulls[len(pulls)-1].ID)] = tip
-			}
-			m.push(s.first, tips)
+			pulls, tips := s.uploads()
 			fails.Store(true)
 			for _, e := range pulls {
 				m.publish(e)
@@ -443,14 +448,7 @@ func TestAnUploadWhoseTimeIsOverIsTakenFirst(t *testing.T) {
 		if done := s.tell(0); done != len(s.steps()) {
 			t.Fatal(done)
 		}
-		var pulls []*nostr.Event
-		tips := map[string]gitwire.ObjectID{}
-		for _, name := range []string{"this", "that"} {
-			tip := m.Commit(name)
-			pulls = append(pulls, m.event(9, nip34.KindPullRequest, s.states[2].CreatedAt, nostr.Tag{"a", s.first.String()}, nostr.Tag{"c", tip.String()}))
-			tips[refs.TipName(pulls[len(pulls)-1].ID)] = tip
-		}
-		m.push(s.first, tips)
+		pulls, _ := s.uploads()
 		time.Sleep(refs.PendingFor - time.Minute)
 		fails.Store(true)
 		m.publish(pulls[0])

@@ -53,8 +53,8 @@ func New(cfg Config) *Dialer {
 	return &Dialer{cfg, newMemory(cfg.Memory), publicnet.New(cfg.Net)}
 }
 
-// Dial opens a WebSocket connection within DialTimeout. ctx bounds the dialing only, not the connection. The error does
-// not name u. It wraps publicnet.ErrForbidden where the address rule forbids the host, and *HandshakeError where the relay answered with another HTTP status.
+// Dial opens a WebSocket connection within DialTimeout. ctx bounds the dialing only, not the connection. The error does not name u. It wraps
+// publicnet.ErrForbidden where the address rule forbids the host, and *HandshakeError where the relay answered with another HTTP status.
 func (d *Dialer) Dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.DialTimeout)
 	defer cancel()

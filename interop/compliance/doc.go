@@ -1,2 +1,2 @@
-// Package compliance runs the checks of GRASP-01 and GRASP-06 that others publish (grasp-audit) against graspd.
+// Package compliance runs against graspd what others publish for GRASP: the checks of GRASP-01 and GRASP-06 (grasp-audit), and the client ngit.
 package compliance
