@@ -36,12 +36,8 @@ func lazyFetch() Command {
 	}
 }
 
-// strict takes harmless flaws of old histories (git-fsck(1)), and refuses every other that fsck finds.
-const strict = "--strict=zeroPaddedFilemode=ignore,missingSpaceBeforeDate=ignore,badTimezone=ignore,badDateOverflow=ignore," +
-	"badDate=ignore,missingEmail=ignore,missingNameBeforeEmail=ignore,badName=ignore"
-
 // IndexPack reads a pack of at most maxBytes, completes a thin one with objects of the repository, and keeps it with its index in the object
-// directory. It prints "pack\t" and the checksum that names the pack.
+// directory. It prints "pack\t" and the checksum that names the pack. It refuses objects as ObjectChecks says.
 func IndexPack(maxBytes int64) Command {
 	return Command{name: "index-pack", args: []word{"--stdin", "--fix-thin", strict, number("--max-input-size=", maxBytes)}}
 }

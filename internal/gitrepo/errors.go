@@ -34,10 +34,13 @@ func missing(ids []gitwire.ObjectID) *MissingError {
 // PackError says what is wrong with a pack, in words for whoever sent the pack.
 type PackError struct {
 	Text    string
-	Check   string // git's id of the check of an object that failed (git-fsck(1)); ""
+	Check   string // git's id of the check that an object failed (git-fsck(1)), or Unreadable; ""
 	ByLimit bool   // the pack is not wrong, but above a bound of this relay
 	Costly  bool   // git used much of the processor to find that out
 }
+
+// Unreadable stands for a check where an object has a form that git cannot read at all.
+const Unreadable = "unreadable"
 
 func (e *PackError) Error() string { return e.Text }
 
@@ -51,7 +54,13 @@ func Costly(err error) bool {
 }
 
 // refused matches git's line about an object that failed a check.
-var refused = regexp.MustCompile(`(?m)^error: object ([0-9a-f]{40}): ([A-Za-z]+): (.*)$`)
+var refused = regexp.MustCompile(`(?m)^error: object ([0-9a-f]{40}): ([A-Za-z0-9]+): (.*)$`)
+
+// unread matches how git ends at an object that it cannot read, and invalid what git may have said before.
+var (
+	unread  = regexp.MustCompile(`(?m)^fatal: invalid (commit|tag|tree)$`)
+	invalid = regexp.MustCompile(`(?m)^error: (.*)$`)
+)
 
 // notSent matches git's line about an object that the pack leads to, and that is neither in the pack nor here.
 var notSent = regexp.MustCompile(`(?m)^fatal: did not receive expected object ([0-9a-f]{40})$`)
@@ -81,11 +90,20 @@ func packError(err error) error {
 		return err
 	}
 	if m := refused.FindStringSubmatch(failed.Stderr); m != nil {
-		return &PackError{Check: m[2], Text: fmt.Sprintf("object %s is not taken: %s: %.200s; "+
-			"take it out of the history (git filter-repo can do that) and push again", m[1], m[2], m[3])}
+		return notTaken(m[2], fmt.Sprintf("object %s is not taken: %s: %.200s", m[1], m[2], m[3]))
+	}
+	if m := unread.FindStringSubmatch(failed.Stderr); m != nil {
+		text := "an object is not taken: it is no " + m[1] + " that git can read"
+		if why := invalid.FindStringSubmatch(failed.Stderr); why != nil {
+			text += fmt.Sprintf(" (%.200s)", why[1])
+		}
+		return notTaken(Unreadable, text)
 	}
 	if m := notSent.FindStringSubmatch(failed.Stderr); m != nil {
-		if id, err := gitwire.ParseObjectID([]byte(m[1])); err == nil {
+		switch id, err := gitwire.ParseObjectID(m[1]); {
+		case err == nil && id.IsZero():
+			return notTaken("nullSha1", "an object is not taken: nullSha1: it leads to the id "+m[1]+", which stands for nothing")
+		case err == nil:
 			return missing([]gitwire.ObjectID{id})
 		}
 	}
@@ -96,6 +114,11 @@ func packError(err error) error {
 		}
 	}
 	return &PackError{Text: "the pack is damaged: " + line}
+}
+
+// notTaken refuses a pack for one object, as a check has found it.
+func notTaken(check, text string) *PackError {
+	return &PackError{Check: check, Text: text + "; take it out of the history (git filter-repo can do that) and push again"}
 }
 
 // lastLine is the last thing that git said, which is why it ended.

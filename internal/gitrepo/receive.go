@@ -99,13 +99,26 @@ func (q *quarantine) index(ctx context.Context, pack io.Reader, r Receiving, giv
 	if err := q.run(ctx, gitproc.IndexPack(r.MaxBytes), run); err != nil {
 		return packError(err)
 	}
-	name, ok := bytes.CutPrefix(out.b, []byte("pack\t"))
-	name, end := bytes.CutSuffix(name, []byte("\n"))
-	if _, err := gitwire.ParseObjectID(name); err != nil || !ok || !end {
-		return &PackError{Text: "something follows the pack"} // git hands it on
+	name, err := packName(out.b)
+	if err == nil {
+		q.pack = "pack-" + name
 	}
-	q.pack = "pack-" + string(name)
-	return nil
+	return err
+}
+
+// packName is the checksum that index-pack names a pack by. index-pack hands on what follows the pack. Behind that it prints the ids that trees
+// have as .gitmodules and that are not here, which is no failure to index-pack.
+func packName(printed []byte) (string, error) {
+	line, more, _ := bytes.Cut(printed, []byte("\n"))
+	first, _, _ := bytes.Cut(more, []byte("\n"))
+	if id, err := gitwire.ParseObjectID(first); err == nil {
+		return "", notTaken("gitmodulesMissing", fmt.Sprintf("object %s is not taken: gitmodulesMissing: a tree has it as .gitmodules, and it is not here", id))
+	}
+	name, ok := bytes.CutPrefix(line, []byte("pack\t"))
+	if _, err := gitwire.ParseObjectID(name); err != nil || !ok || len(more) > 0 {
+		return "", &PackError{Text: "something follows the pack"}
+	}
+	return string(name), nil
 }
 
 // received counts the objects and bytes of the pack.

@@ -80,17 +80,6 @@ func TestWhatIsWrongWithAPack(t *testing.T) {
 	}
 }
 
-// Old histories have commits and trees that git would not make any more, and are taken.
-func TestOldHistoriesAreTaken(t *testing.T) {
-	d, _ := disk(t)
-	c := newClone(t)
-	c.commit("main", 1, gitwire.ObjectID{})
-	text := "tree " + c.id("main^{tree}").String() + "\nauthor a <a> 1700000000 +051800\ncommitter a <a> 1700000000 +0000\n\nold\n"
-	old := parse(t, c.git([]byte(text), "hash-object", "-t", "commit", "-w", "--stdin", "--literally"))
-	push(t, d, some(1), c.pack(old.String()), gitrepo.Proving{Commits: ids{old}})
-	wantMissing(t, d, some(1), ids{old}, 0)
-}
-
 // A pack that takes too much to unpack ends git, and not the machine.
 func TestAPackThatTakesTooMuch(t *testing.T) {
 	git, err := gitproc.Open(t.Context(), gitproc.Config{Limits: gitproc.Limits{Memory: 16 << 20}})
