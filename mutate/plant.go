@@ -33,8 +33,8 @@ func (f fault) packages() []string {
 		return []string{own, "./internal/store"}
 	case "internal/health", "internal/slots", "internal/refusal", "internal/gather", "internal/demands", "internal/coverage", "internal/survey", "internal/paging", "internal/compare": // by those that they are parts of
 		return append([]string{own}, engine...)
-	case "internal/ledger": // by what joins it and the disk
-		return []string{own, "./internal/hosting"}
+	case "internal/ledger": // by the door, and by what joins it and the disk
+		return []string{own, "./internal/ingest", "./internal/hosting"}
 	case "internal/publicnet": // by whatever dials on it
 		return []string{own, "./internal/relayconn"}
 	case "internal/front": // by what answers behind it

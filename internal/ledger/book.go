@@ -78,7 +78,7 @@ func (b *book) kept() {
 	b.fresh = nil
 }
 
-// of returns the waiting events that concern an identifier, in no order.
+// of returns the waiting events that concern an identifier and have not expired, in no order.
 func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
 	if err := b.load(); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
 	seen := map[nostr.ID]bool{}
 	look := func(id nostr.ID) error {
 		w, err := t.Waiting(id)
-		if err == nil && w.Event != nil && !seen[id] {
+		if err == nil && w.Event != nil && !seen[id] && !expired(t, w.Event) {
 			seen[id] = true
 			out = append(out, w.Event)
 		}
@@ -108,6 +108,12 @@ func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
 		}
 	}
 	return out, nil
+}
+
+// expired reports whether an event has expired (NIP-40). Its wait may go on for some minutes.
+func expired(t Turn, e *nostr.Event) bool {
+	at, ok := e.Expiration()
+	return ok && at <= t.Now.Unix()
 }
 
 // largeWaits returns the large waiting events, in the order in which they came.

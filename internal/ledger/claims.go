@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"math"
+
 	"github.com/graspd/graspd/internal/refs"
 	"github.com/graspd/graspd/internal/store"
 )
@@ -19,6 +21,7 @@ const (
 type claim struct {
 	refs.Announcement
 	readable bool
+	expires  int64 // unix time; the largest number where it does not expire
 }
 
 // read returns the waiting announcement with that number.
@@ -31,7 +34,10 @@ func (c *claims) read(t Turn, seq store.Seq) (claim, error) {
 		return claim{}, err
 	}
 	a, err := refs.ReadAnnouncement(e)
-	x := claim{a, err == nil}
+	x := claim{a, err == nil, math.MaxInt64}
+	if at, ok := e.Expiration(); ok {
+		x.expires = at
+	}
 	if len(a.Listed) > claimKeys {
 		return x, nil
 	}

@@ -34,7 +34,7 @@ func (r *eventReader) family(t Turn, d string) (*family, error) {
 	f.servedCouncils = grasp.FamilyOf(listings).Councils()
 	err = t.EachWaitingAnnouncement(d, func(seq store.Seq) error {
 		a, err := r.claims.read(t, seq)
-		if err == nil && a.readable {
+		if err == nil && a.readable && a.expires > t.Now.Unix() {
 			f.waiting = append(f.waiting, a.Announcement)
 			listings = append(listings, a.Listing)
 		}

@@ -105,7 +105,7 @@ func (f *family) state(author nostr.PubKey, waiting bool) (*refs.State, error) {
 	} else {
 		e, _, err = f.t.At(address)
 	}
-	if e == nil || err != nil {
+	if e == nil || err != nil || waiting && expired(f.t, e) {
 		return nil, err
 	}
 	s, err := refs.ReadState(e)

@@ -43,14 +43,17 @@ type Waiting struct {
 // before one that it depends on: announcements, states, pull requests, updates of these; each by time.
 //
 // Release releases an announcement with a pull request that names it, and with a state by a confirmed maintainer of a repository that the
-// announcement's author maintains: the author's own, or one whose membership rests on what the author announced.
+// announcement's author maintains: the author's own, or one whose membership rests on what the author announced. It releases no version
+// that a newer one at its address replaces: a newer announcement, and a newer state that is served or released.
 func (w Waiting) Release(ready func(nostr.ID) bool) []nostr.ID {
+	w.Announcements = latest(w.Announcements, w.Served)
 	var states []State
 	for _, s := range w.States {
 		if s.Flaw == "" && ready(s.ID) {
 			states = append(states, s)
 		}
 	}
+	states = latest(states, w.Complete)
 	first, updates := w.readyPullRequests(ready)
 	out := make([]bool, len(w.Announcements))
 	w.named(out, first)
@@ -62,10 +65,31 @@ func (w Waiting) Release(ready func(nostr.ID) bool) []nostr.ID {
 			released = append(released, a)
 		}
 	}
-	ids := inTime(nil, released, func(a Announcement) nostr.Stamp { return nostr.Stamp{CreatedAt: a.CreatedAt, ID: a.ID} })
-	ids = inTime(ids, states, func(s State) nostr.Stamp { return s.Stamp })
-	ids = inTime(ids, first, func(p PullRequest) nostr.Stamp { return p.Stamp })
-	return inTime(ids, updates, func(p PullRequest) nostr.Stamp { return p.Stamp })
+	return inTime(inTime(inTime(inTime(nil, released), states), first), updates)
+}
+
+// stamped is an event as far as it says which of two is newer.
+type stamped interface{ stamp() nostr.Stamp }
+
+func (a Announcement) stamp() nostr.Stamp { return nostr.Stamp{CreatedAt: a.CreatedAt, ID: a.ID} }
+func (s State) stamp() nostr.Stamp        { return s.Stamp }
+func (p PullRequest) stamp() nostr.Stamp  { return p.Stamp }
+
+// version is an event that newer ones at its address replace.
+type version interface {
+	stamped
+	Address() nip34.Address
+}
+
+// latest returns those of list to which no event of list or served is newer at the same address.
+func latest[E version](list, served []E) []E {
+	at := map[nip34.Address]nostr.Stamp{}
+	for _, x := range slices.Concat(list, served) {
+		if s, ok := at[x.Address()]; !ok || x.stamp().Newer(s) {
+			at[x.Address()] = x.stamp()
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(x E) bool { return at[x.Address()].Newer(x.stamp()) })
 }
 
 // readyPullRequests returns the complete pull requests, and the complete updates apart. An update whose repositories another event names is
@@ -145,19 +169,19 @@ func (w Waiting) together(d string, authors map[nostr.PubKey]bool) map[nostr.Pub
 }
 
 // inTime appends the ids of events, the oldest first. Within one second the lowest id comes last, as NIP-01 takes it for the newest.
-func inTime[E any](ids []nostr.ID, list []E, stamp func(E) nostr.Stamp) []nostr.ID {
+func inTime[E stamped](ids []nostr.ID, list []E) []nostr.ID {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b E) int {
 		switch {
-		case stamp(b).Newer(stamp(a)):
+		case b.stamp().Newer(a.stamp()):
 			return -1
-		case stamp(a).Newer(stamp(b)):
+		case a.stamp().Newer(b.stamp()):
 			return 1
 		}
 		return 0
 	})
 	for _, e := range list {
-		ids = append(ids, stamp(e).ID)
+		ids = append(ids, e.stamp().ID)
 	}
 	return ids
 }

@@ -196,9 +196,12 @@ func naiveRelease(w refs.Waiting, ready map[nostr.ID]bool) (ids []nostr.ID) {
 	complete := slices.Clone(w.Complete)
 	for _, s := range w.States {
 		if ready[s.ID] {
-			out[s.ID] = true
 			complete = append(complete, s)
 		}
+	}
+	for _, s := range w.States {
+		replaced := slices.ContainsFunc(complete, func(x refs.State) bool { return x.Author == s.Author && x.Newer(s.Stamp) })
+		out[s.ID] = ready[s.ID] && !replaced
 	}
 	for _, p := range w.PullRequests {
 		waits[p.ID] = true
@@ -224,8 +227,10 @@ func naiveRelease(w refs.Waiting, ready map[nostr.ID]bool) (ids []nostr.ID) {
 			}
 		}
 	}
-	for i := range out {
-		ids = append(ids, i)
+	for i, ok := range out {
+		if ok {
+			ids = append(ids, i)
+		}
 	}
 	slices.SortFunc(ids, nostr.ID.Compare)
 	return ids

@@ -18,6 +18,11 @@ type State struct {
 	Flaw   string // why no repository can ever be as it says, as a clause; "" for most
 }
 
+// Address returns the address of the state.
+func (s State) Address() nip34.Address {
+	return nip34.Address{Kind: nip34.KindState, PubKey: s.Author, D: s.D}
+}
+
 // ReadState reads a kind 30618 event. The errors of ReadState are those of nip34.ParseState. ReadState leaves out of Refs the names and
 // values that git does not know; Flaw tells the first of these.
 func ReadState(e *nostr.Event) (State, error) {
