@@ -42,15 +42,10 @@ func IndexPack(maxBytes int64) Command {
 	return Command{name: "index-pack", args: []word{"--stdin", "--fix-thin", strict, number("--max-input-size=", maxBytes)}}
 }
 
-// Reach reads ids, some behind ^. It prints the ids of all objects that the plain ids lead to and those behind ^ do not. It fails where one
-// of these objects is missing.
+// Reach reads ids, some behind ^. It prints the ids of all objects that the plain ids lead to and those behind ^ do not, with "commit " before
+// that of a commit. It fails where one of these objects is missing.
 func Reach() Command {
-	return Command{name: "rev-list", args: []word{"--objects", "--no-object-names", "--stdin"}}
-}
-
-// Describe reads expressions for objects and prints, in order, "<id> <type>" or "<expression> missing" for each.
-func Describe() Command {
-	return Command{name: "cat-file", args: []word{"--batch-check=%(objectname) %(objecttype)", "--buffer"}}
+	return Command{name: "rev-list", args: []word{"--objects", "--no-object-names", "--format=", "--stdin"}}
 }
 
 // Measure reads ids and prints, in order, the size of each object in bytes or "<id> missing".

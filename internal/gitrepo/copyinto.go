@@ -54,7 +54,7 @@ func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
 func (q *quarantine) take(ctx context.Context, run runner, tips, haves []gitwire.ObjectID, party string) error {
 	var wanted []gitwire.ObjectID
 	out := &lines{each: func(line []byte) error {
-		id, err := gitwire.ParseObjectID(line)
+		id, _, err := reached(line)
 		wanted = append(wanted, id)
 		return err
 	}}

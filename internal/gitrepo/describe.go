@@ -3,53 +3,132 @@ package gitrepo
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// describe finds the type of each tip, and the object at the end of each tag among them.
-func (q *quarantine) describe(ctx context.Context, p Proving) (map[gitwire.ObjectID]gitwire.ObjectID, error) {
-	if len(p.Tips) == 0 {
-		return nil, nil
+// Bounds of tags.
+const (
+	maxNested = 8       // tags on the way from a tip to the object at its end
+	maxTag    = 1 << 20 // bytes of a tag that is read
+)
+
+// description is what objects are, and what the tags among them name. One process is asked about each object once, level by level: a tag is
+// one level above the object that it names. So the work grows with the objects, however many tips lead to each.
+type description struct {
+	inspection
+	kinds map[gitwire.ObjectID]string
+	names map[gitwire.ObjectID]gitwire.ObjectID
+}
+
+// describe finds out what objects are, and follows tags to the objects at their ends. It fails with a [*MissingError] for an object that is not there.
+func (q *quarantine) describe(ctx context.Context, ids []gitwire.ObjectID, party string) (*description, error) {
+	x := &description{kinds: map[gitwire.ObjectID]string{}, names: map[gitwire.ObjectID]gitwire.ObjectID{}}
+	x.questions = newQuestions(ctx)
+	if x.level(ids, 0); len(x.expected) == 0 {
+		return x, nil
 	}
-	commits := make(map[gitwire.ObjectID]bool, len(p.Commits))
-	for _, id := range p.Commits {
-		commits[id] = true
+	err := q.run(ctx, gitproc.Inspect(), gitproc.Run{Party: party, In: &x.questions, Out: x, Ended: x.questions.end})
+	if err == nil && len(x.expected) > 0 {
+		err = errors.New("git did not say of all objects what they are")
 	}
+	if q.pack != "" {
+		err = packError(err)
+	}
+	return x, err
+}
+
+// level asks what objects are to which so many tags lead, and then what the tags among them name.
+func (x *description) level(ids []gitwire.ObjectID, above int) {
+	var tags []gitwire.ObjectID
+	for _, id := range ids {
+		if _, asked := x.kinds[id]; asked {
+			continue
+		}
+		x.kinds[id] = ""
+		x.info(id, "", func(o object) error {
+			if x.kinds[id] = o.kind; o.kind == "" {
+				return missing([]gitwire.ObjectID{id})
+			}
+			if o.kind == "tag" && o.size <= maxTag && above < maxNested {
+				tags = append(tags, id)
+			}
+			return nil
+		})
+	}
+	x.round(func() error { x.follow(tags, above); return nil })
+}
+
+// follow reads tags, and goes on with the objects that they name.
+func (x *description) follow(tags []gitwire.ObjectID, above int) {
+	var next []gitwire.ObjectID
+	for _, id := range tags {
+		x.read(id, "", func(o object) error {
+			to, err := tagged(o.contents)
+			if err != nil {
+				return fmt.Errorf("tag %s: %w", id, err)
+			}
+			x.names[id] = to
+			next = append(next, to)
+			return nil
+		})
+	}
+	x.round(func() error { x.level(next, above+1); return nil })
+}
+
+// tagged returns the object that a tag names.
+func tagged(tag []byte) (gitwire.ObjectID, error) {
+	line, _, _ := bytes.Cut(tag, []byte("\n"))
+	id, ok := bytes.CutPrefix(line, []byte("object "))
+	if !ok {
+		return gitwire.ObjectID{}, errors.New("it names no object")
+	}
+	return gitwire.ParseObjectID(id)
+}
+
+// end returns the object that a tip leads to, and false where more than maxNested tags are on the way.
+func (x *description) end(tip gitwire.ObjectID) (id gitwire.ObjectID, ok bool) {
+	id = tip
+	for range maxNested {
+		to, more := x.names[id]
+		if !more {
+			break
+		}
+		id = to
+	}
+	return id, x.kinds[id] != "tag"
+}
+
+// peeled returns the object at the end of each tag among the tips. A tag that is too deep for that it leaves out, or refuses, if new is true.
+func (x *description) peeled(tips []gitwire.ObjectID, new bool) (map[gitwire.ObjectID]gitwire.ObjectID, error) {
 	peeled := map[gitwire.ObjectID]gitwire.ObjectID{}
-	n := 0
-	out := &lines{each: func(line []byte) error {
-		if n >= 2*len(p.Tips) {
-			return fmt.Errorf("git says more than it was asked")
-		}
-		tip, whole := p.Tips[n/2], n%2 == 1 // questions about a tip alternate with questions about the object at its end
-		n++
-		hex, kind, _ := bytes.Cut(line, []byte(" "))
-		id, err := gitwire.ParseObjectID(hex)
-		if err != nil || string(kind) == "missing" {
-			return fmt.Errorf("what %s is: git says %.100q", tip, line)
-		}
-		if whole && id != tip {
+	for _, tip := range tips {
+		switch id, ok := x.end(tip); {
+		case !ok && new:
+			return nil, &PackError{Text: fmt.Sprintf("tag %s names a tag that names a tag and so on, and more than %d tags on the way to an object are not taken: "+
+				"make a tag of the object itself (git tag -f NAME TAG^{})", tip, maxNested)}
+		case ok && id != tip:
 			peeled[tip] = id
 		}
-		if !whole && commits[tip] && string(kind) != "commit" {
-			return notACommit(tip, string(kind))
-		}
-		return nil
-	}}
-	in := &idReader{groups: []idGroup{{ids: p.Tips, again: "^{}"}}}
-	err := q.run(ctx, gitproc.Describe(), gitproc.Run{Party: p.Party, In: in, Out: out})
-	if err != nil {
-		return nil, err
-	}
-	if n != 2*len(p.Tips) {
-		return nil, fmt.Errorf("git described %d of %d objects", n/2, len(p.Tips))
 	}
 	return peeled, nil
 }
 
-func notACommit(tip gitwire.ObjectID, kind string) error {
-	return &PackError{Text: fmt.Sprintf("%s is a %s, and a branch must be a commit", tip, kind)}
+// allCommits fails where one of ids is known to be something else.
+func (x *description) allCommits(ids []gitwire.ObjectID) error {
+	for _, id := range ids {
+		if kind := x.kinds[id]; kind != "" && kind != "commit" {
+			return &PackError{Text: fmt.Sprintf("%s is a %s, and a branch must be a commit", id, kind)}
+		}
+	}
+	return nil
+}
+
+// unknown returns those of ids that x knows nothing of, and that are not among others.
+func (x *description) unknown(ids []gitwire.ObjectID, others map[gitwire.ObjectID]bool) []gitwire.ObjectID {
+	return slices.DeleteFunc(slices.Clone(ids), func(id gitwire.ObjectID) bool { return x.kinds[id] != "" || others[id] })
 }

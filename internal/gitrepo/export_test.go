@@ -1,10 +1,11 @@
 package gitrepo
 
 import (
+	"bufio"
 	"context"
-	"errors"
+	"fmt"
 	"io"
-	"slices"
+	"strings"
 
 	"github.com/graspd/graspd/internal/gitwire"
 )
@@ -41,95 +42,34 @@ func (d *Disk) Silent() bool {
 	return false
 }
 
-// Walked is what of a quarantine's pack a walk through it finds on the way from tips, and what the tags among them are about; ByGit is
-// what git finds. What the repository has is left out of both. Without a pack that is walked here ok is false.
-func Walked(from Quarantine, p Proving) (reached []gitwire.ObjectID, peeled map[gitwire.ObjectID]gitwire.ObjectID, ok bool, err error) {
-	q := from.(*quarantine)
-	c := &content{}
-	if c.all, err = q.sums(); err != nil {
-		return nil, nil, false, err
-	}
-	w, err := q.walk(c, append(slices.Clone(p.Tips), p.Commits...))
-	if err != nil {
-		return nil, nil, false, notWalked(err)
-	}
-	peeled, err = w.describe(p)
-	return q.found(c), peeled, true, err
-}
-
-func notWalked(err error) error {
-	if errors.Is(err, errWalk) {
-		return nil
-	}
-	return err
-}
-
-// ByGit is as Walked.
-func ByGit(ctx context.Context, from Quarantine, p Proving) (reached []gitwire.ObjectID, peeled map[gitwire.ObjectID]gitwire.ObjectID, err error) {
-	q := from.(*quarantine)
-	c := &content{}
-	if c.all, err = q.sums(); err != nil {
-		return nil, nil, err
-	}
-	p.Tips = append(slices.Clone(p.Tips), p.Commits...)
-	haves, err := q.split(&content{}, p.Haves)
-	if err == nil {
-		err = q.reach(ctx, c, p, haves.beside)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	peeled, err = q.describe(ctx, p)
-	return q.found(c), peeled, err
-}
-
-func (q *quarantine) found(c *content) (ids []gitwire.ObjectID) {
-	absent, err := q.d.packs.absent(q.beside, c.all)
-	if err != nil {
-		panic(err)
-	}
-	for _, s := range absent {
-		if at, ok := c.find(s); ok && c.reached[at] {
-			ids = append(ids, s.id())
+// Described follows tags from ids, with answers in the place of git's, and returns how many questions that took, how many rounds, and what is at
+// the end of each tip.
+func Described(ids []gitwire.ObjectID, answer func(id string) (kind string, contents []byte)) (questions, rounds int, peeled map[gitwire.ObjectID]gitwire.ObjectID, err error) {
+	x := &description{kinds: map[gitwire.ObjectID]string{}, names: map[gitwire.ObjectID]gitwire.ObjectID{}}
+	x.questions = newQuestions(context.Background())
+	x.level(ids, 0)
+	for in := bufio.NewReader(&x.questions); ; {
+		line, err := in.ReadString('\n')
+		if err == io.EOF {
+			break
 		}
-	}
-	return ids
-}
-
-// WalkPack walks through a pack of which nobody knows anything, from each of its objects.
-func WalkPack(raw []byte, ids []gitwire.ObjectID, places []uint32) (walked int) {
-	p := newPackFile(raw, &content{all: sums(ids)}, places)
-	for n := range places {
-		kind, err := p.kind(n)
-		if err != nil {
+		command, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if command == "flush" {
+			rounds++
 			continue
 		}
-		if text, err := p.content(n); err == nil {
-			if kind == blobObject {
-				walked++
-			} else if _, err := named(nil, kind, text); err == nil {
-				walked++
-			}
+		questions++
+		kind, contents := answer(id)
+		out := fmt.Appendf(nil, "%s %s %d\n", id, kind, len(contents))
+		if command == "contents" {
+			out = append(append(out, contents...), '\n')
+		}
+		if _, err := x.Write(out); err != nil {
+			return questions, rounds, nil, err
 		}
 	}
-	return walked
-}
-
-// PackOf is what WalkPack takes.
-func PackOf(from Quarantine) (raw []byte, ids []gitwire.ObjectID, places []uint32, err error) {
-	q := from.(*quarantine)
-	c := &content{}
-	if c.all, err = q.sums(); err != nil {
-		return nil, nil, nil, err
-	}
-	p, err := q.readPack(c)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	for _, s := range c.all {
-		ids = append(ids, s.id())
-	}
-	return p.raw, ids, p.places, nil
+	peeled, err = x.peeled(ids, true)
+	return questions, rounds, peeled, err
 }
 
 // Heavy reports whether a pack is much work.

@@ -78,21 +78,6 @@ func (x *index) all() ([]sum, error) {
 	return sums, nil
 }
 
-// places returns where the objects are in the pack, in the order of their ids. It fails with errWalk for a pack of 2 GiB or more.
-func (x *index) places() ([]uint32, error) {
-	raw := make([]byte, 4*x.len())
-	if _, err := x.file.ReadAt(raw, sumsAt+int64(x.len())*(sumLen+4)); err != nil {
-		return nil, fmt.Errorf("an index of a pack: %w", err)
-	}
-	out := make([]uint32, x.len())
-	for i := range out {
-		if out[i] = binary.BigEndian.Uint32(raw[4*i:]); out[i]>>31 != 0 {
-			return nil, errWalk
-		}
-	}
-	return out, nil
-}
-
 // rest returns those of sums that the pack does not have. sums are sorted.
 func (x *index) rest(sums []sum) ([]sum, error) {
 	s := searcher{x: x}

@@ -45,7 +45,6 @@ func trimLine(b []byte) []byte { return bytes.TrimSuffix(b, []byte("\n")) }
 type idGroup struct {
 	prefix string
 	ids    []gitwire.ObjectID
-	again  string // not "": each is written once more, with this behind it
 }
 
 // idReader reads as the ids of groups.
@@ -63,9 +62,6 @@ func (r *idReader) Read(b []byte) (int, error) {
 		n := min(len(g.ids), 512)
 		for _, id := range g.ids[:n] {
 			r.buf = append(id.AppendHex(append(r.buf, g.prefix...)), '\n')
-			if g.again != "" {
-				r.buf = append(append(id.AppendHex(append(r.buf, g.prefix...)), g.again...), '\n')
-			}
 		}
 		if g.ids = g.ids[n:]; len(g.ids) == 0 {
 			r.groups = r.groups[1:]

@@ -146,7 +146,7 @@ esac
 		t.Fatal(err)
 	}
 	other := openDisk(t, gitrepo.Config{Dir: dir, Git: g})
-	push(t, other, some(1), c.pack(c.refs()...), gitrepo.Proving{Tips: ids{tip}})
+	push(t, other, some(1), c.pack(c.refs()...), gitrepo.Proving{Commits: ids{tip}})
 	look := func(ctx context.Context) error {
 		_, err := other.Look(ctx, some(1), gitrepo.Looking{Tips: ids{tip}})
 		return err

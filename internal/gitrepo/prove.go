@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,13 +29,12 @@ func (q *quarantine) Prove(ctx context.Context, p Proving) (Proof, error) {
 }
 
 func (q *quarantine) proveObjects(ctx context.Context, p Proving) (Proof, error) {
-	p.Tips = append(slices.Clone(p.Tips), p.Commits...)
 	c := &content{}
 	var err error
 	if c.all, err = q.sums(); err != nil {
 		return Proof{}, err
 	}
-	tips, err := q.split(c, p.Tips)
+	tips, err := q.split(c, p.all())
 	if err == nil && len(tips.nowhere) > 0 {
 		err = missing(tips.nowhere)
 	}
@@ -46,7 +46,7 @@ func (q *quarantine) proveObjects(ctx context.Context, p Proving) (Proof, error)
 		return Proof{}, err
 	}
 	q.needs, q.needsOther = append(haves.beside, tips.beside...), false
-	peeled, err := q.look(ctx, c, p, tips, haves.beside)
+	peeled, err := q.look(ctx, c, p, haves.beside)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -58,23 +58,33 @@ func (q *quarantine) proveObjects(ctx context.Context, p Proving) (Proof, error)
 	return q.proof(peeled)
 }
 
-// look walks from the tips to the objects that the repository has, marks the objects of the pack on the way, and finds the types of the tips.
-func (q *quarantine) look(ctx context.Context, c *content, p Proving, tips places, haves []gitwire.ObjectID) (map[gitwire.ObjectID]gitwire.ObjectID, error) {
-	if q.pack != "" {
-		if len(tips.beside) == 0 {
-			w, err := q.walk(c, p.Tips)
-			if err == nil {
-				return w.describe(p)
-			}
-			if !errors.Is(err, errWalk) {
-				return nil, err
-			}
-		}
-		if err := q.reach(ctx, c, p, haves); err != nil {
+// all are the tips and the commits.
+func (p Proving) all() []gitwire.ObjectID { return slices.Concat(p.Tips, p.Commits) }
+
+// look finds the types of the tips, walks from them to the objects that the repository has, and marks the objects of the pack on the way. The
+// walk tells which tips are commits, so that mostly it is the only process.
+func (q *quarantine) look(ctx context.Context, c *content, p Proving, haves []gitwire.ObjectID) (map[gitwire.ObjectID]gitwire.ObjectID, error) {
+	x, err := q.describe(ctx, p.Tips, p.Party)
+	if err != nil {
+		return nil, err
+	}
+	peeled, err := x.peeled(p.Tips, q.pack != "")
+	if err != nil {
+		return nil, err
+	}
+	commits := map[gitwire.ObjectID]bool{}
+	if q.pack != "" && len(p.all()) > 0 {
+		if commits, err = q.reach(ctx, c, p, haves); err != nil {
 			return nil, err
 		}
 	}
-	return q.describe(ctx, p)
+	if err := x.allCommits(p.Commits); err != nil {
+		return nil, err
+	}
+	if x, err = q.describe(ctx, x.unknown(p.Commits, commits), p.Party); err != nil {
+		return nil, err
+	}
+	return peeled, x.allCommits(p.Commits)
 }
 
 // proof makes the objects that are left durable, and counts them.
@@ -124,14 +134,22 @@ func (q *quarantine) split(c *content, ids []gitwire.ObjectID) (p places, err er
 	return p, nil
 }
 
-// reach walks from the tips to the objects that the repository has, and marks the objects of the pack on the way.
-func (q *quarantine) reach(ctx context.Context, c *content, p Proving, haves []gitwire.ObjectID) error {
+// reach walks from the tips to the objects that the repository has, and marks the objects of the pack on the way. It returns which of p.Commits
+// it has found to be commits: those that haves do not lead to.
+func (q *quarantine) reach(ctx context.Context, c *content, p Proving, haves []gitwire.ObjectID) (map[gitwire.ObjectID]bool, error) {
 	c.reached = make([]bool, len(c.all))
+	commits := make(map[gitwire.ObjectID]bool, len(p.Commits))
+	for _, id := range p.Commits {
+		commits[id] = false
+	}
 	var others []gitwire.ObjectID
 	out := &lines{each: func(line []byte) error {
-		id, err := gitwire.ParseObjectID(line)
+		id, commit, err := reached(line)
 		if err != nil {
 			return err
+		}
+		if _, tip := commits[id]; tip && commit {
+			commits[id] = true
 		}
 		s, _ := sumOf(id)
 		if at, ok := c.find(s); ok {
@@ -146,15 +164,19 @@ func (q *quarantine) reach(ctx context.Context, c *content, p Proving, haves []g
 		others = others[:0]
 		return err
 	}}
-	in := &idReader{groups: []idGroup{{ids: p.Tips}, {prefix: "^", ids: haves}}}
-	if len(p.Tips) == 0 {
-		return nil
-	}
+	in := &idReader{groups: []idGroup{{ids: p.all()}, {prefix: "^", ids: haves}}}
 	err := q.run(ctx, gitproc.Reach(), gitproc.Run{Party: p.Party, In: in, Out: out})
 	if err == nil {
-		return q.stays(others)
+		return commits, q.stays(others)
 	}
-	return q.whyUnreached(c, err)
+	return nil, q.whyUnreached(c, err)
+}
+
+// reached reads a line of gitproc.Reach.
+func reached(line []byte) (id gitwire.ObjectID, commit bool, err error) {
+	line, commit = bytes.CutPrefix(line, []byte("commit "))
+	id, err = gitwire.ParseObjectID(line)
+	return id, commit, err
 }
 
 // othersAtOnce is how many objects that are not in the pack reach looks up at once.

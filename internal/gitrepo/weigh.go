@@ -22,6 +22,15 @@ func heavy(pack io.Reader) bool {
 	return errors.Is(err, errHeavy)
 }
 
+// objectType is the type of an object as it stands in a pack (gitformat-pack(5)).
+type objectType uint8
+
+// The deltas. What is made of another object by its id, and what by its place in the pack.
+const (
+	ofsDelta objectType = 6
+	refDelta objectType = 7
+)
+
 var (
 	errHeavy = errors.New("the pack is heavy")
 	errPack  = errors.New("that is no pack")
@@ -129,4 +138,15 @@ func (s *scale) inflate() (err error) {
 		return err
 	}
 	return s.z.(zlib.Resetter).Reset(s.in, nil)
+}
+
+// deltaSize reads a size at the beginning of a delta.
+func deltaSize(b []byte) (n uint64, rest []byte, ok bool) {
+	for i := range min(len(b), 5) {
+		n |= uint64(b[i]&127) << (7 * i)
+		if b[i]&128 == 0 {
+			return n, b[i+1:], true
+		}
+	}
+	return 0, nil, false
 }

@@ -240,5 +240,8 @@ func (t *Taking) land(ctx context.Context, q gitrepo.Quarantine, needs []ledger.
 	for _, n := range needs {
 		t.Brought = append(t.Brought, n.Event)
 	}
-	return t.h.project(context.WithoutCancel(ctx), t.lack.Of)
+	if err := t.h.project(ctx, t.lack.Of); ctx.Err() == nil {
+		return err
+	}
+	return nil // the commit holds, and a job that it queued writes the files
 }

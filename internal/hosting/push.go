@@ -229,17 +229,20 @@ func (p *push) land(ctx context.Context, q gitrepo.Quarantine, proof gitrepo.Pro
 	return v, p.show(ctx)
 }
 
-// show returns when every client sees what the push has done.
+// show returns when every client sees what the push has done, or when the client has left. The commit holds then too, and the jobs that it queued
+// do what is left.
 func (p *push) show(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx) // the commit holds, also when the client has left
-	if err := p.h.project(ctx, p.call.Of); err != nil {
-		return err
-	}
 	follow := p.h.align
 	if grasp.IsContributed(p.call.Of) {
 		follow = p.h.mirror
 	}
-	_, err := follow(ctx, p.call.Of)
+	err := p.h.project(ctx, p.call.Of)
+	if err == nil {
+		_, err = follow(ctx, p.call.Of)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
 	return err
 }
 

@@ -3,6 +3,7 @@ package gitfake
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +37,7 @@ func Conform(t *testing.T, open func(*testing.T) Side) {
 	for name, test := range map[string]func(suite){
 		"a push comes in": suite.comesIn, "what tips do not need": suite.extra, "nothing new": suite.nothingNew,
 		"what is missing": suite.missing, "packs that are wrong": suite.wrongPacks, "several repositories": suite.several,
-		"only what is proven": suite.onlyProven, "refs": suite.refs, "fetches": suite.fetches,
+		"only what is proven": suite.onlyProven, "tags of tags": suite.nested, "refs": suite.refs, "fetches": suite.fetches,
 		"from one into another": suite.copyInto, "a part of what comes in": suite.part, "removal": suite.remove, "checks": suite.check, "maintenance": suite.maintain,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -248,6 +249,31 @@ func (s suite) several() {
 	s.must(err)
 	s.must(s.d.Admit(alone, three))
 	s.wantMissing(three, s.h.All(ids{second}, nil), nil)
+}
+
+// nested: eight tags may lead from a tip to an object, and not nine, of however many tips each of them is one.
+func (s suite) nested() {
+	commit := s.h.Commit("tip")
+	tags := ids{commit}
+	for i := range 9 {
+		tags = append(tags, s.h.Tag(fmt.Sprint("v", i), tags[i]))
+	}
+	tags = tags[1:]
+	for _, tips := range []ids{{tags[8]}, tags, {tags[0], tags[8]}} {
+		q := s.begin(one)
+		s.receive(q, s.h.All(ids{tags[8]}, nil))
+		var refused *gitrepo.PackError
+		if _, err := q.Prove(s.Context(), gitrepo.Proving{Tips: tips}); !errors.As(err, &refused) {
+			s.Errorf("nine: %v", err)
+		}
+	}
+	q := s.begin(one)
+	s.receive(q, s.h.All(ids{tags[8]}, nil))
+	proof, err := q.Prove(s.Context(), gitrepo.Proving{Tips: tags[:8]})
+	s.must(err)
+	if len(proof.Peeled) != 8 || proof.Peeled[tags[7]] != commit || proof.Objects != int64(len(s.h.All(tags[:8], nil))) {
+		s.Errorf("eight: %+v", proof)
+	}
 }
 
 func (s suite) onlyProven() {

@@ -148,6 +148,9 @@ func (q *quarantine) proveTips(tips, commits []gitwire.ObjectID) (gitrepo.Proof,
 			return gitrepo.Proof{}, &gitrepo.PackError{Text: fmt.Sprintf("%s is a %s, and a branch must be a commit", id, kind)}
 		}
 	}
+	if tip, ok := all.tooDeep(tips); ok && len(q.objects) > 0 {
+		return gitrepo.Proof{}, &gitrepo.PackError{Text: fmt.Sprintf("tag %s names a tag that names a tag and so on", tip)}
+	}
 	kept := objects{}
 	q.needs = nil
 	for id := range reached {
@@ -174,4 +177,18 @@ func (all objects) peel(tips []gitwire.ObjectID) map[gitwire.ObjectID]gitwire.Ob
 		}
 	}
 	return peeled
+}
+
+// tooDeep returns a tip from which more than eight tags lead to an object.
+func (all objects) tooDeep(tips []gitwire.ObjectID) (tip gitwire.ObjectID, ok bool) {
+	for _, tip := range tips {
+		n := 0
+		for at := all[tip]; at.kind == "tag"; at = all[at.needs[0]] {
+			n++
+		}
+		if n > 8 {
+			return tip, true
+		}
+	}
+	return tip, false
 }
