@@ -80,6 +80,7 @@ var layers = map[string]int{
 	"internal/progress":   12,
 	"internal/sleep":      12,
 	"internal/contain":    12,
+	"internal/fair":       12,
 	"internal/gitproc":    12,
 	"internal/store":      13,
 	"internal/backup":     12,

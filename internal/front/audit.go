@@ -6,13 +6,6 @@ import (
 	"slices"
 )
 
-// Left returns how much of the pool nobody holds.
-func (p *Pool) Left() int {
-	p.all.mu.Lock()
-	defer p.all.mu.Unlock()
-	return p.Total - p.used
-}
-
 // Turns returns how many addresses have a client whose turn it is, and how many clients of IPv6 networks have their turn.
 func (f *Front) Turns() (addresses, networks int) {
 	v := f.visitors
@@ -51,15 +44,10 @@ func (f *Front) Unreturned() (out []string) {
 		usages = append(usages, one.own)
 		check("turns of an address", len(one.turn))
 	}
-	for _, p := range v.pools {
-		check(p.Name+" in all", p.used)
-		check("addresses that hold "+p.Name, len(p.holders))
+	for _, a := range v.accounts {
+		out = append(out, a.Unreturned()...)
 	}
 	for _, s := range usages {
-		for p, h := range s.holdings {
-			check(p.Name+" of an address", h.size)
-			check("grants of "+p.Name, h.grants.Len())
-		}
 		check("connections of any kind", s.raw)
 		check("requests", s.visits)
 		check("turns of a network", len(s.turns))

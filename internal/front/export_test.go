@@ -9,52 +9,26 @@ import (
 // MaxVisitors bounds how many addresses are told apart.
 const MaxVisitors = maxVisitors
 
-// Visitors is the table of addresses, with a pool to take from.
-type Visitors struct {
-	*visitors
-	Filters *Pool
-}
+// Visitors is the table of addresses.
+type Visitors struct{ *visitors }
 
 // NewVisitors makes one.
 func NewVisitors(r Rates, now func() time.Time, proxied bool) *Visitors {
-	v := newVisitors(r.withDefaults(), now, proxied)
-	return &Visitors{v, v.newPool(PoolConfig{Name: "bytes of filters", Total: 512 << 20, Address: 64 << 20, Little: 1 << 20})}
+	return &Visitors{newVisitors(r.withDefaults(), now, proxied)}
 }
 
-// Arrive counts a connection from addr.
-func (v *Visitors) Arrive(addr string) (*Visitor, error) {
-	one := v.visit(netip.MustParseAddr(addr))
+// Arrive counts a connection from addr, until depart.
+func (v *Visitors) Arrive(addr string) (one *Visitor, depart func(), err error) {
+	one = v.visit(netip.MustParseAddr(addr))
 	defer v.leave(one)
-	return one, v.arrive(one)
+	g, err := v.arrive(one)
+	return one, g.GiveBack, err
 }
 
 // Visit keeps an address until leave.
 func (v *Visitors) Visit(addr string) (one *Visitor, leave func()) {
 	one = v.visit(netip.MustParseAddr(addr))
 	return one, func() { v.leave(one) }
-}
-
-// Depart ends one.
-func (v *Visitors) Depart(one *Visitor) { v.depart(one) }
-
-// Grant gives a part of the pool to an address; revoked says when it is taken back.
-func (v *Visitors) Grant(one *Visitor, n int, revoked func()) (back func(), ok bool) {
-	g, why := v.Filters.Take(one, n)
-	if why != Granted {
-		return nil, false
-	}
-	g.Shrink(n, func() { g.GiveBack(); revoked() })
-	return g.GiveBack, true
-}
-
-// SettleLate gives a part of the pool to an address, and settles it when it was given back.
-func (v *Visitors) SettleLate(one *Visitor, n int) {
-	g, _ := v.Filters.Take(one, n)
-	g.GiveBack()
-	g.Shrink(n, func() {})
-	more, _ := v.Filters.Take(one, n)
-	g.Enlarge(more)
-	more.GiveBack()
 }
 
 // Connect counts a connection of any kind.

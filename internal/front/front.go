@@ -1,6 +1,6 @@
 // Package front meets every client first, whatever they speak. It has the public listener and its bounds. It knows which client is behind
-// a proxy, what an address may have of every rate and every pool, and which route answers. A package that serves clients registers a Route,
-// takes what it holds for clients from a Pool, and charges the Visitor for the work that clients make. Read Route, then Visitor.
+// a proxy, what an address may have of every rate, and which route answers. A package that serves clients registers a Route,
+// takes what it holds for clients from an account (internal/fair), and charges the Visitor for the work that clients make. Read Route, then Visitor.
 package front
 
 import (
@@ -23,7 +23,7 @@ type Config struct {
 	Members Members          // who may ask for what the service has; nil is everybody
 }
 
-// Front answers on the public listener. Add all routes and pools before the first request.
+// Front answers on the public listener. Add all routes and accounts before the first request.
 type Front struct {
 	proxies  []netip.Prefix
 	visitors *visitors

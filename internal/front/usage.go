@@ -17,18 +17,17 @@ const (
 	bucketKinds
 )
 
-// usage is what one address, or one network of IPv6, has used up of its rates, and what it has of the pools. visitors.mu guards it.
+// usage is what one address, or one network of IPv6, has used up of its rates. visitors.mu guards it.
 type usage struct {
-	buckets  [bucketKinds]bucket.Bucket
-	raw      int                // connections of any kind
-	visits   int                // requests that are being served
-	holdings map[*Pool]*holding // for each pool of which the address or network has something
-	members  int                // addresses in a network
-	turns    chan struct{}      // a token for each client whose turn it is; see TakeTurn
+	buckets [bucketKinds]bucket.Bucket
+	raw     int           // connections of any kind
+	visits  int           // requests that are being served
+	members int           // addresses in a network
+	turns   chan struct{} // a token for each client whose turn it is; see TakeTurn
 }
 
 func newUsage() *usage {
-	return &usage{holdings: map[*Pool]*holding{}, turns: make(chan struct{}, networkFactor)}
+	return &usage{turns: make(chan struct{}, networkFactor)}
 }
 
 // untouched reports whether s is like a new usage. The caller holds mu.
@@ -38,5 +37,5 @@ func (s *usage) untouched(now time.Time) bool {
 			return false
 		}
 	}
-	return s.raw == 0 && s.visits == 0 && len(s.holdings) == 0
+	return s.raw == 0 && s.visits == 0
 }

@@ -3,6 +3,8 @@ package front
 import (
 	"context"
 	"time"
+
+	"github.com/graspd/graspd/internal/fair"
 )
 
 // StepsPerRequest is how many steps of work, as a store.Meter counts them, count as one request. So many steps take about 5 ms.
@@ -12,13 +14,22 @@ const StepsPerRequest = 5000
 // call the methods; only TakeTurn blocks.
 type Visitor struct {
 	all     *visitors
+	party   fair.Party
 	own     *usage
 	network *usage        // the usage of the address's network; nil for IPv4
 	turn    chan struct{} // capacity 1: held by the one client that has work for which others wait
 }
 
-func newVisitor(all *visitors, network *usage) *Visitor {
-	return &Visitor{all: all, own: newUsage(), network: network, turn: make(chan struct{}, 1)}
+func newVisitor(all *visitors, party fair.Party, network *usage) *Visitor {
+	return &Visitor{all: all, party: party, own: newUsage(), network: network, turn: make(chan struct{}, 1)}
+}
+
+// Party names the address and its network in accounts. A nil Visitor is the operator.
+func (one *Visitor) Party() fair.Party {
+	if one == nil {
+		return fair.Party{}
+	}
+	return one.party
 }
 
 // top returns the usage of the network to which the address belongs, or for IPv4 the address's own.

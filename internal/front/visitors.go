@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/graspd/graspd/internal/fair"
 )
 
 const (
@@ -19,7 +21,7 @@ var (
 	ErrFull        = errors.New("rate-limited: this relay has as many connections as it bears")
 )
 
-// visitors remembers what each address has used up of its rates, for as long as that takes to refill, and what it holds. The IPv6 addresses
+// visitors remembers what each address has used up of its rates, for as long as that takes to refill. The IPv6 addresses
 // of a /48 have bounds together, as one customer has many of them. Loopback, and a transport without addresses, count as the operator's own;
 // but not if there are proxies, as clients may come through them.
 type visitors struct {
@@ -32,14 +34,14 @@ type visitors struct {
 	networks map[netip.Addr]*usage // of IPv6, by the first address of the /48
 	rest     *Visitor              // stands for all addresses for which byAddr has no room
 	swept    time.Time             // when sweep last looked
-	pools    []*Pool
-	open     *Pool // connections that somebody has taken over
+	accounts []*fair.Account
+	open     *fair.Account // connections that somebody has taken over
 }
 
 func newVisitors(rates Rates, now func() time.Time, proxied bool) *visitors {
 	v := &visitors{rates: rates, now: now, proxied: proxied, byAddr: map[netip.Addr]*Visitor{}, networks: map[netip.Addr]*usage{}}
-	v.rest = newVisitor(v, nil)
-	v.open = v.newPool(PoolConfig{Name: "connections", Total: rates.OpenTotal, Address: rates.Open, Little: 8})
+	v.rest = newVisitor(v, fair.Party{Address: "others"}, nil)
+	v.open = v.newAccount(fair.Config{Name: "connections", Total: int64(rates.OpenTotal), Address: int64(rates.Open), Little: 8})
 	return v
 }
 
@@ -65,36 +67,32 @@ func (v *visitors) leave(one *Visitor) {
 	one.own.visits--
 }
 
-// Arrive counts a connection that a route takes over from HTTP, or refuses it with ErrTooManyNew, ErrTooManyOpen or ErrFull. The caller
-// calls Depart when a counted connection ends.
-func (f *Front) Arrive(one *Visitor) error { return f.visitors.arrive(one) }
+// NewAccount adds an account that the clients of all addresses share; see Visitor.Party. Call it before the first request.
+func (f *Front) NewAccount(c fair.Config) *fair.Account { return f.visitors.newAccount(c) }
 
-// Depart counts the end of a connection that Arrive has counted.
-func (f *Front) Depart(one *Visitor) { f.visitors.depart(one) }
-
-func (v *visitors) arrive(one *Visitor) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	switch v.open.refusal(one, 1) {
-	case OverAddress:
-		return ErrTooManyOpen
-	case OverAll:
-		return ErrFull
-	}
-	if one != nil {
-		if one.wait(connecting) > 0 {
-			return ErrTooManyNew
-		}
-		one.spend(connecting, 1)
-	}
-	v.open.hold(one, 1)
-	return nil
+func (v *visitors) newAccount(c fair.Config) *fair.Account {
+	c.Now = v.now
+	a := fair.New(c)
+	v.accounts = append(v.accounts, a)
+	return a
 }
 
-func (v *visitors) depart(one *Visitor) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.open.hold(one, -1)
+// Arrive counts a connection that a route takes over from HTTP, or refuses it with ErrTooManyNew, ErrTooManyOpen or ErrFull. The caller
+// gives the grant back when the connection ends.
+func (f *Front) Arrive(one *Visitor) (*fair.Grant, error) { return f.visitors.arrive(one) }
+
+func (v *visitors) arrive(one *Visitor) (*fair.Grant, error) {
+	g, why := v.open.Take(one.Party(), 1)
+	switch {
+	case why == fair.OverAll:
+		return nil, ErrFull
+	case why != fair.Granted:
+		return nil, ErrTooManyOpen
+	case one.take(connecting) > 0:
+		g.GiveBack()
+		return nil, ErrTooManyNew
+	}
+	return g, nil
 }
 
 // connect counts a connection of any kind, unless the address has too many. It returns the visitor, and whether it counted the connection.
@@ -138,7 +136,11 @@ func (v *visitors) find(addr netip.Addr) *Visitor {
 	if len(v.byAddr) >= maxVisitors {
 		return v.rest
 	}
-	one := newVisitor(v, v.networkOf(addr))
+	party := fair.Party{Address: addr.String()}
+	if addr.Is6() {
+		party.Network = Network(addr).String()
+	}
+	one := newVisitor(v, party, v.networkOf(addr))
 	v.byAddr[addr] = one
 	return one
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/grasp"
@@ -28,7 +29,7 @@ type exchange struct {
 	repo    Repository
 	service gitwire.Service
 	version gitwire.Version
-	grants  []*front.Grant
+	units   *fair.Grant   // of memory
 	lent    *bufio.Reader // from readers; nil is none
 	began   time.Time     // when the whole request for a pack had been read
 }
@@ -46,7 +47,7 @@ func (f *failure) Error() string { return f.text }
 var askedAnew = []string{"no-cache, max-age=0, must-revalidate"}
 
 func (s *Server) serve(w http.ResponseWriter, req *http.Request, from front.Client) {
-	x := &exchange{Server: s, w: w, req: req, from: from, out: newOutput(w, &s.counts.out)}
+	x := &exchange{Server: s, w: w, req: req, from: from, out: newOutput(w, &s.counts.out), units: s.requests.Open(from.Visitor.Party())}
 	defer x.giveBack()
 	w.Header()["Cache-Control"] = askedAnew
 	err := x.answer()
@@ -144,21 +145,17 @@ func (x *exchange) allow(methods ...string) error {
 
 // hold takes units of memory from the pool for as long as the exchange lasts.
 func (x *exchange) hold(units int) error {
-	g, why := x.requests.Take(x.from.Visitor, units)
-	switch why {
-	case front.OverAddress:
+	switch x.units.Grow(int64(units)) {
+	case fair.OverAddress:
 		return &failure{http.StatusTooManyRequests, "too many requests at once from your address: try again later", busyWait}
-	case front.OverAll:
+	case fair.OverAll:
 		return &failure{http.StatusTooManyRequests, "too many requests at once: try again later", busyWait}
 	}
-	x.grants = append(x.grants, g)
 	return nil
 }
 
 func (x *exchange) giveBack() {
-	for _, g := range x.grants {
-		g.GiveBack()
-	}
+	x.units.GiveBack()
 	if x.lent != nil {
 		x.lent.Reset(nil)
 		readers.Put(x.lent)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/grasp"
@@ -62,7 +63,7 @@ type Server struct {
 	maxPush      atomic.Int64 // bytes of a pack; 0 is no bound
 	logger       *slog.Logger
 	faults       *contain.Faults
-	requests     *front.Pool // memory of requests, in units
+	requests     *fair.Account // memory of requests, in units
 	uploads      *uploads
 	penalties    penalties
 	texts        *texts
@@ -71,13 +72,13 @@ type Server struct {
 	contributors bool
 }
 
-// New prepares a server. It takes its pools from the front, which must not serve anybody yet.
+// New prepares a server. It takes its accounts from the front, which must not serve anybody yet.
 func New(c Config) *Server {
 	s := &Server{
 		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), agent: cmp.Or(c.Agent, "graspd"), contributors: c.Contributors,
 		logger: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), faults: c.Faults,
-		requests: c.Front.NewPool(front.PoolConfig{Name: "units of git requests", Total: 32768, Address: 4096, Little: 64}),
-		uploads:  newUploads(c.Front.NewPool(front.PoolConfig{Name: "git uploads", Total: 32, Address: 4, Little: 1})),
+		requests: c.Front.NewAccount(fair.Config{Name: "units of git requests", Total: 32768, Address: 4096, Little: 64}),
+		uploads:  newUploads(c.Front.NewAccount(fair.Config{Name: "git uploads", Total: 32, Address: 4, Little: 1})),
 		texts:    newTexts(32 << 20),
 	}
 	s.SetMaxPush(c.MaxPush)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/lately"
 )
@@ -25,7 +26,7 @@ const (
 // uploads hands out turns to push. The address with the fewest pushes under way goes first; of several, the one that had turns for the shortest
 // time lately; then the client that came first.
 type uploads struct {
-	pool *front.Pool
+	pool *fair.Account
 
 	mu      sync.Mutex // guards the fields below
 	waiting []*turn    // in the order in which they came
@@ -42,10 +43,10 @@ type turn struct {
 	granted chan struct{} // closed once the client has the turn
 	sent    chan struct{} // closed when makeRoom sends the client away
 	began   time.Time     // when the turn was granted
-	grant   *front.Grant
+	grant   *fair.Grant
 }
 
-func newUploads(p *front.Pool) *uploads {
+func newUploads(p *fair.Account) *uploads {
 	return &uploads{pool: p, running: map[*front.Visitor]int{}, turns: map[*turn]struct{}{}}
 }
 
@@ -128,8 +129,8 @@ func (u *uploads) forget(t *turn) bool {
 
 // grant gives the client its turn if the pool has one for its address, and reports whether it did. The caller holds mu.
 func (u *uploads) grant(t *turn) bool {
-	g, why := u.pool.Take(t.of, 1)
-	if why != front.Granted {
+	g, why := u.pool.Take(t.of.Party(), 1)
+	if why != fair.Granted {
 		return false
 	}
 	t.grant, t.began = g, time.Now()

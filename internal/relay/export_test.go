@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/store"
 )
@@ -58,18 +58,18 @@ func (m *Matcher) Size() int {
 func (r *Relay) SetMaxLag(n store.Seq) { r.maxLag = n }
 
 // FilterBytes is what is left for filters.
-func (r *Relay) FilterBytes() int { return r.pools.filters.Left() }
+func (r *Relay) FilterBytes() int { return int(r.pools.filters.Left()) }
 
 // LeaveFilterBytes takes all but n of it, until restore.
 func (r *Relay) LeaveFilterBytes(n int) (restore func()) { return leaveOf(r.pools.filters, n) }
 
-func leaveOf(p *front.Pool, n int) (restore func()) {
-	all, _ := p.Take(nil, p.Left()-n)
+func leaveOf(p *fair.Account, n int) (restore func()) {
+	all, _ := p.Take(fair.Party{}, p.Left()-int64(n))
 	return all.GiveBack
 }
 
 // MessageBytes is what messages that are being read take.
-func (r *Relay) MessageBytes() int { return allMessageBytes - r.pools.messages.Left() }
+func (r *Relay) MessageBytes() int { return allMessageBytes - int(r.pools.messages.Left()) }
 
 // LeaveMessageBytes takes all but n of what is left for them, until restore.
 func (r *Relay) LeaveMessageBytes(n int) (restore func()) { return leaveOf(r.pools.messages, n) }
@@ -88,7 +88,7 @@ func (r *Relay) Indexed() int {
 const ReserveStep = reserveStep
 
 // RecordsLeft is what is left for reconciliations.
-func (r *Relay) RecordsLeft() int { return r.pools.records.Left() }
+func (r *Relay) RecordsLeft() int { return int(r.pools.records.Left()) }
 
 // Dispatch runs the dispatcher alone until ctx ends, for a relay whose Run has not begun.
 func (r *Relay) Dispatch(ctx context.Context) error { return r.dispatcher.run(ctx) }
@@ -183,7 +183,7 @@ func (c *cork) Release() error { return c.release() }
 const HeldBytes = corkBytes
 
 // LargeBytes is what large events that are being sent take.
-func (r *Relay) LargeBytes() int { return allLargeBytes - r.pools.large.Left() }
+func (r *Relay) LargeBytes() int { return allLargeBytes - int(r.pools.large.Left()) }
 
 // LeaveLargeBytes takes all but n of what is left for them, until restore.
 func (r *Relay) LeaveLargeBytes(n int) (restore func()) { return leaveOf(r.pools.large, n) }

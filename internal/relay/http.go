@@ -154,7 +154,7 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request, from front
 		refuseUpgrade(w, http.StatusServiceUnavailable, shuttingDown.text)
 		return
 	}
-	err := r.front.Arrive(from.Visitor)
+	place, err := r.front.Arrive(from.Visitor)
 	if err != nil {
 		r.counts.turnedAway.Add(1)
 		status := http.StatusTooManyRequests
@@ -164,7 +164,7 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request, from front
 		refuseUpgrade(w, status, err.Error())
 		return
 	}
-	defer r.front.Depart(from.Visitor)
+	defer place.GiveBack()
 	who := &identity{challenge: r.challenge()}
 	s := &session{
 		relay: r, visitor: from.Visitor, who: who,

@@ -24,7 +24,7 @@ var (
 
 // sendLarge sends a large event. Meanwhile there are two copies of the event in memory.
 func (s *session) sendLarge(sub *subscription, json []byte) error {
-	room, _, instead := s.relay.pools.large.Try(s.visitor, 2*len(json))
+	room, _, instead := s.relay.pools.large.Try(s.visitor.Party(), 2*int64(len(json)))
 	if room == nil && instead != nil {
 		instead.Oust()
 	}
@@ -32,7 +32,7 @@ func (s *session) sendLarge(sub *subscription, json []byte) error {
 		return errLarge
 	}
 	defer room.GiveBack()
-	room.Shrink(2*len(json), func() { s.end(largeNeeded) })
+	room.Revocable(func() { s.end(largeNeeded) })
 	s.buf = nostr.AppendRelayEvent(s.buf[:0], sub.id, nil)
 	last := len(s.buf) - 1
 	s.relay.counts.events.Add(1)

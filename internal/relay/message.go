@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 
@@ -36,9 +36,9 @@ var (
 type incoming struct {
 	session *session
 	late    *time.Timer
-	waits   atomic.Bool  // the message waits for memory
-	buf     *[]byte      // a buffer of freeBytes from the relay; nil after end
-	memory  *front.Grant // the grant for the bytes beyond freeBytes; nil while there are none
+	waits   atomic.Bool // the message waits for memory
+	buf     *[]byte     // a buffer of freeBytes from the relay; nil after end
+	memory  *fair.Grant // the grant for the bytes beyond freeBytes; nil while there are none
 }
 
 // begin prepares to read a message whose first bytes have come. The caller calls end afterwards.
@@ -111,11 +111,11 @@ func (m *incoming) grow(work context.Context, buf []byte, most int) ([]byte, err
 func (m *incoming) reserve(work context.Context, size int) error {
 	s := m.session
 	for {
-		more, _, instead := s.relay.pools.messages.Try(s.visitor, size)
+		more, _, instead := s.relay.pools.messages.Try(s.visitor.Party(), int64(size))
 		if more != nil {
 			m.memory.GiveBack()
 			m.memory = more
-			more.Shrink(size, func() { s.end(memoryNeeded) })
+			more.Revocable(func() { s.end(memoryNeeded) })
 			break
 		}
 		if instead != nil {

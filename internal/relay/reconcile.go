@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -49,7 +49,7 @@ func (s *session) negOpen(work context.Context, m nostr.NegOpen) error {
 }
 
 // buildSet waits for the turn of the address and reads the set of a filter. It returns the set, and the grant of its memory.
-func (s *session) buildSet(work context.Context, f nostr.Filter) (*negentropy.Set, *front.Grant, error) {
+func (s *session) buildSet(work context.Context, f nostr.Filter) (*negentropy.Set, *fair.Grant, error) {
 	memory, err := s.holdFilters(costOf([]nostr.Filter{f}))
 	if err != nil {
 		return nil, nil, err

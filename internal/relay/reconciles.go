@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/store"
@@ -25,7 +25,7 @@ type reconciles struct {
 	store    *store.Store
 	now      func() time.Time
 	limits   ReconcileLimits
-	records  *front.Pool
+	records  *fair.Account
 	building semaphore // bounds the sets that are being read
 
 	mu   sync.Mutex
@@ -37,11 +37,11 @@ type reconciliation struct {
 	session *session
 	sub     string
 	set     *negentropy.Set
-	memory  *front.Grant // the grant for the records of its set
-	used    time.Time    // when the client last used it
+	memory  *fair.Grant // the grant for the records of its set
+	used    time.Time   // when the client last used it
 }
 
-func newReconciles(st *store.Store, now func() time.Time, limits ReconcileLimits, records *front.Pool) *reconciles {
+func newReconciles(st *store.Store, now func() time.Time, limits ReconcileLimits, records *fair.Account) *reconciles {
 	return &reconciles{
 		store: st, now: now, limits: limits, records: records,
 		building: make(semaphore, builders),
@@ -60,10 +60,11 @@ func (r *reconciles) remove(c *reconciliation) {
 }
 
 // keep opens a reconciliation over a set from build; memory is the grant for the set.
-func (r *reconciles) keep(s *session, sub string, set *negentropy.Set, memory *front.Grant, now time.Time) {
+func (r *reconciles) keep(s *session, sub string, set *negentropy.Set, memory *fair.Grant, now time.Time) {
 	c := &reconciliation{session: s, sub: sub, set: set, memory: memory, used: now}
 	r.add(c)
-	memory.Shrink(set.Len(), func() { r.evict(c) })
+	memory.Shrink(int64(set.Len()))
+	memory.Revocable(func() { r.evict(c) })
 }
 
 func (r *reconciles) add(c *reconciliation) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -22,17 +22,14 @@ var (
 )
 
 // build reads the set of a filter for a session. It returns the set, and the grant of its memory.
-func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set *negentropy.Set, memory *front.Grant, err error) {
+func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set *negentropy.Set, memory *fair.Grant, err error) {
 	if err := r.building.acquire(ctx); err != nil {
 		return nil, nil, err
 	}
 	defer r.building.release()
 	view := r.store.View()
 	defer view.Close()
-	held := r.reserve(s.visitor, 0)
-	if held == nil {
-		return nil, nil, errNoMemory
-	}
+	held := r.records.Open(s.visitor.Party())
 	defer func() {
 		if set == nil {
 			held.GiveBack()
@@ -48,11 +45,9 @@ func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set
 			return nil, nil, errTooMany
 		}
 		if len(items) == reserved {
-			more := r.reserve(s.visitor, reserveStep)
-			if more == nil {
+			if !r.reserve(held, reserveStep) {
 				return nil, nil, errNoMemory
 			}
-			held.Enlarge(more)
 			reserved += reserveStep
 		}
 		items = append(items, negentropy.Item{Time: uint64(pair.Time), ID: pair.ID})
@@ -75,20 +70,20 @@ func ascend(items []negentropy.Item) {
 	}
 }
 
-// reserve takes memory for n records. If need be it ends idle reconciliations, and then others' oldest ones. It returns nil where there is
-// still not enough.
-func (r *reconciles) reserve(one *front.Visitor, n int) *front.Grant {
+// reserve takes memory for n more records, and reports whether there was enough. If need be it ends idle reconciliations, and then others'
+// oldest ones.
+func (r *reconciles) reserve(held *fair.Grant, n int64) bool {
 	for {
-		memory, why, instead := r.records.Try(one, n)
-		if why != front.OverAll {
-			return memory
+		why, instead := held.TryGrow(n)
+		if why != fair.OverAll {
+			return why == fair.Granted
 		}
 		if idle := r.longestIdle(); idle != nil {
 			idle.session.out.post(nostr.AppendNegErr(nil, idle.sub, "closed: idle while others wait; open it again", 0))
 			continue
 		}
 		if instead == nil {
-			return nil
+			return false
 		}
 		instead.Oust()
 	}

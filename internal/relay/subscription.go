@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/store"
 )
@@ -25,7 +25,7 @@ type subscription struct {
 	session *session
 	filters []*liveFilter // nobody changes them
 	cost    int           // bytes in memory, roughly
-	memory  *front.Grant  // the grant for cost; set before the subscription is open
+	memory  *fair.Grant   // the grant for cost; set before the subscription is open
 
 	// Guarded by subscriptions.mu.
 	after  store.Seq          // entries up to this one were in the view that answered the stored part
@@ -92,7 +92,7 @@ func (s *session) openSubscription(sub *subscription) (refusal string) {
 	}
 	sub.memory = memory
 	s.subs.add(sub)
-	sub.memory.Shrink(sub.cost, func() { s.evict(sub) })
+	sub.memory.Revocable(func() { s.evict(sub) })
 	return ""
 }
 
@@ -103,12 +103,12 @@ var (
 )
 
 // holdFilters takes memory for filters, or fails with errAddressFilters or errAllFilters.
-func (s *session) holdFilters(bytes int) (*front.Grant, error) {
-	memory, why := s.relay.pools.filters.Take(s.visitor, bytes)
+func (s *session) holdFilters(bytes int) (*fair.Grant, error) {
+	memory, why := s.relay.pools.filters.Take(s.visitor.Party(), int64(bytes))
 	switch why {
-	case front.OverAddress:
+	case fair.OverAddress:
 		return nil, errAddressFilters
-	case front.OverAll:
+	case fair.OverAll:
 		return nil, errAllFilters
 	}
 	return memory, nil

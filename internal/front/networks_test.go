@@ -2,9 +2,6 @@ package front_test
 
 import (
 	"fmt"
-	"maps"
-	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +14,7 @@ func TestConnectionsOfManyAddresses(t *testing.T) {
 	taken := 0
 	for n := range 10 {
 		for range 100 {
-			if _, err := v.Arrive(address(n)); err == nil {
+			if _, _, err := v.Arrive(address(n)); err == nil {
 				taken++
 			}
 		}
@@ -27,14 +24,14 @@ func TestConnectionsOfManyAddresses(t *testing.T) {
 	}
 	for n := range 9 {
 		for range 8 {
-			if _, err := v.Arrive(address(100 + n)); err != nil {
+			if _, _, err := v.Arrive(address(100 + n)); err != nil {
 				t.Fatalf("newcomer %d: %v", n, err)
 			}
 		}
 	}
 }
 
-// TestNetworksOfIPv6: the addresses of one /48 have together four times what one has, in rates, connections and memory.
+// TestNetworksOfIPv6: the addresses of one /48 have together four times what one has, in rates and connections.
 func TestNetworksOfIPv6(t *testing.T) {
 	at := &clock{time.Unix(1000, 0)}
 	rates := front.Rates{Connections: 10, Open: 10, Events: 10}
@@ -51,7 +48,7 @@ func TestNetworksOfIPv6(t *testing.T) {
 	}
 	t.Run("open connections", func(t *testing.T) {
 		v := front.NewVisitors(rates, at.now, false)
-		arrive := func(addr string) bool { _, err := v.Arrive(addr); return err == nil }
+		arrive := func(addr string) bool { _, _, err := v.Arrive(addr); return err == nil }
 		if n := count(v, 1, arrive); n != 40 {
 			t.Errorf("%d of one network", n)
 		}
@@ -61,17 +58,15 @@ func TestNetworksOfIPv6(t *testing.T) {
 	})
 	t.Run("half of a pool", func(t *testing.T) {
 		v := front.NewVisitors(front.Rates{Connections: 1000, Open: 100, OpenTotal: 300}, at.now, false)
-		if n := count(v, 1, func(addr string) bool { _, err := v.Arrive(addr); return err == nil }); n != 150 {
+		if n := count(v, 1, func(addr string) bool { _, _, err := v.Arrive(addr); return err == nil }); n != 150 {
 			t.Errorf("%d connections of one network, where all have 300", n)
 		}
 	})
 	t.Run("new connections", func(t *testing.T) {
 		v := front.NewVisitors(rates, at.now, false)
 		arrive := func(addr string) bool {
-			one, err := v.Arrive(addr)
-			if err == nil {
-				v.Depart(one)
-			}
+			_, depart, err := v.Arrive(addr)
+			depart()
 			return err == nil
 		}
 		if n := count(v, 1, arrive); n != 400 {
@@ -92,7 +87,7 @@ func TestNetworksOfIPv6(t *testing.T) {
 		v := front.NewVisitors(rates, at.now, false)
 		n := 0
 		for i := range 50 {
-			one, err := v.Arrive(addr(1, i))
+			one, _, err := v.Arrive(addr(1, i))
 			if err != nil {
 				break
 			}
@@ -137,34 +132,14 @@ func TestNetworksOfIPv6(t *testing.T) {
 			t.Errorf("%d events", n)
 		}
 	})
-	t.Run("memory", func(t *testing.T) {
-		v := front.NewVisitors(front.Rates{}, at.now, false)
-		held := func(network int) (mib int) {
-			for i := range 50 {
-				one, err := v.Arrive(addr(network, i))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for range 100 {
-					if _, ok := v.Grant(one, 1<<20, func() {}); ok {
-						mib++
-					}
-				}
-			}
-			return mib
-		}
-		if n := held(1); n != 256 {
-			t.Errorf("one network holds %d MiB", n)
-		}
-	})
 	t.Run("forgotten", func(t *testing.T) {
 		v := front.NewVisitors(front.Rates{}, at.now, false)
 		for n := range front.MaxVisitors {
-			one, err := v.Arrive(fmt.Sprintf("2001:db8:%x:%x::1", n/10, n%10))
+			_, depart, err := v.Arrive(fmt.Sprintf("2001:db8:%x:%x::1", n/10, n%10))
 			if err != nil {
 				t.Fatal(err)
 			}
-			v.Depart(one)
+			depart()
 		}
 		at.advance(time.Minute)
 		v.Arrive("198.51.100.1")
@@ -174,65 +149,20 @@ func TestNetworksOfIPv6(t *testing.T) {
 	})
 }
 
-// TestGrants: whatever is granted, given back, settled and taken back, in any order, no bound is exceeded, who asks for little
-// is never refused while somebody else has more, and in the end everything is there again.
-func TestGrants(t *testing.T) {
-	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		v := front.NewVisitors(front.Rates{}, time.Now, false)
-		total := v.Filters.Total
-		held := map[string]int{}  // by network
-		backs := map[int]func(){} // what is held
-		for n := range 3000 {
-			network := fmt.Sprint(r.IntN(15))
-			addr := "198.51.100." + network
-			if r.IntN(2) == 0 {
-				addr = fmt.Sprintf("2001:db8:%s:%d::1", network, r.IntN(5))
-				network = "v6 " + network
-			}
-			if len(backs) > 0 && r.IntN(3) == 0 {
-				all := slices.Sorted(maps.Keys(backs))
-				backs[all[r.IntN(len(all))]]()
-				continue
-			}
-			one := v.Find(addr)
-			size := []int{1 << 10, 1 << 20, 30 << 20}[r.IntN(3)]
-			end := func() {
-				if backs[n] != nil {
-					held[network] -= size
-					delete(backs, n)
-				}
-			}
-			back, ok := v.Grant(one, size, end)
-			if ok {
-				held[network] += size
-				backs[n] = func() { back(); end() }
-			} else if most := slices.Max(slices.Collect(maps.Values(held))); size == 1<<10 && held[network]+size < most { // now, as some have lost something
-				t.Fatalf("seed %d: %d bytes refused to one who has %d, while somebody has %d", seed, size, held[network], most)
-			}
-			sum := 0
-			for _, h := range held {
-				sum += h
-			}
-			if used := (v.Filters.Total - v.Filters.Left()); used != sum || used > total {
-				t.Fatalf("seed %d: %d bytes are in use, %d were granted", seed, used, sum)
-			}
-		}
-		for _, back := range backs {
-			back()
-		}
-		if used := (v.Filters.Total - v.Filters.Left()); used != 0 {
-			t.Errorf("seed %d: %d bytes were not given back", seed, used)
-		}
+// TestOpenConnectionsOfAForgottenAddress: what an address has open counts also when its rates are like new and forgotten.
+func TestOpenConnectionsOfAForgottenAddress(t *testing.T) {
+	at := &clock{time.Unix(1000, 0)}
+	v := front.NewVisitors(front.Rates{Connections: 1000, Open: 1}, at.now, false)
+	if _, _, err := v.Arrive(address(0)); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// TestGivenBackBeforeItIsSettled: what ends while it is being set up, and has given its memory back, does not take it again.
-func TestGivenBackBeforeItIsSettled(t *testing.T) {
-	v := front.NewVisitors(front.Rates{}, time.Now, false)
-	v.SettleLate(v.Find("198.51.100.1"), 1000)
-	if used := (v.Filters.Total - v.Filters.Left()); used != 0 {
-		t.Errorf("%d bytes are held by nobody", used)
+	for n := range front.MaxVisitors {
+		v.Find(fmt.Sprintf("10.%d.%d.%d", n>>16, n>>8&255, n&255))
+	}
+	at.advance(time.Minute)
+	v.Find("198.51.99.1")
+	if _, _, err := v.Arrive(address(0)); v.Len() > 3 || err != front.ErrTooManyOpen {
+		t.Errorf("%d addresses: %v", v.Len(), err)
 	}
 }
 

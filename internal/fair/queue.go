@@ -1,0 +1,89 @@
+package fair
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// next returns who waits and gets what they wait for; nil where nobody does.
+func (b *book) next(now time.Time) (best *waiter) {
+	for _, w := range b.waiting {
+		if (best == nil || b.order(now, w, best) < 0) && b.refusal(now, w.of.of, w.n) == Granted {
+			best = w
+		}
+	}
+	return best
+}
+
+// order returns less than 0 where x goes before y, which came earlier.
+func (b *book) order(now time.Time, x, y *waiter) int {
+	own := func(w *waiter) name { return name{owner, w.of.of.Owner} }
+	return cmp.Or(
+		cmp.Compare(b.has(x.top), b.has(y.top)), b.use.Seconds(now, x.top)-b.use.Seconds(now, y.top),
+		cmp.Compare(b.has(own(x)), b.has(own(y))), b.use.Seconds(now, own(x))-b.use.Seconds(now, own(y)),
+	)
+}
+
+// queue has w wait, and returns who makes room for that, if somebody has to. It returns false where there is no place for w.
+func (b *book) queue(now time.Time, w *waiter) (instead *waiter, ok bool) {
+	if w.top.kind != service {
+		if b.waits(w.top) >= b.PlacesOne {
+			return nil, false
+		}
+		if len(b.waiting) >= b.Places {
+			if instead = b.crowded(now, w); instead == nil {
+				return nil, false
+			}
+			b.forget(instead)
+			b.turnAway(now, instead.of, instead.n)
+		}
+	}
+	b.waiting = append(b.waiting, w)
+	return instead, true
+}
+
+// waits returns how many of a party wait.
+func (b *book) waits(who name) (n int) {
+	for _, w := range b.waiting {
+		if w.top == who {
+			n++
+		}
+	}
+	return n
+}
+
+// crowded returns the last who waits of the party that has most waiting; nil where that has not more waiting than the party of w would have,
+// nor as many and used the account for longer lately.
+func (b *book) crowded(now time.Time, w *waiter) (worst *waiter) {
+	more := func(x, y *waiter, more int) int {
+		return cmp.Or(b.waits(x.top)-b.waits(y.top)-more, b.use.Seconds(now, x.top)-b.use.Seconds(now, y.top))
+	}
+	for _, x := range b.waiting {
+		if x.top.kind != service && (worst == nil || x.top == worst.top || more(x, worst, 0) > 0) {
+			worst = x
+		}
+	}
+	if worst == nil || more(worst, w, 1) <= 0 {
+		return nil
+	}
+	return worst
+}
+
+// forget takes w out of those that wait, and reports whether it waited.
+func (b *book) forget(w *waiter) bool {
+	i := slices.Index(b.waiting, w)
+	if i >= 0 {
+		b.waiting = slices.Delete(b.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// note remembers for how long a party had the account.
+func (b *book) note(now time.Time, p Party, d time.Duration) {
+	for _, s := range p.names() {
+		if s.kind != service {
+			b.use.Add(now, s, d)
+		}
+	}
+}

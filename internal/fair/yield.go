@@ -1,0 +1,66 @@
+package fair
+
+import (
+	"container/list"
+	"time"
+)
+
+// list puts a grant last among those that may be revoked.
+func (b *book) list(g *Grant) {
+	top := g.of.top()
+	if b.yielding[top] == nil {
+		b.yielding[top] = list.New()
+	}
+	g.element = b.yielding[top].PushBack(g)
+}
+
+// unlist takes a grant out of those that may be revoked, and reports whether it was among them.
+func (b *book) unlist(g *Grant) bool {
+	if g.element == nil {
+		return false
+	}
+	top := g.of.top()
+	if b.yielding[top].Remove(g.element); b.yielding[top].Len() == 0 {
+		delete(b.yielding, top)
+	}
+	g.element = nil
+	return true
+}
+
+// victim returns the grant to revoke so that g may have n more; nil where there is none, or where enough is being given back already.
+func (b *book) victim(now time.Time, g *Grant, n int64) *Grant {
+	if n <= b.free(g.of, n)+b.leaving || b.overHalf(now, g.of, n) || b.slow(now, g) {
+		return nil
+	}
+	if b.Slow > 0 {
+		if x := b.largest(func(x *Grant) bool { return x != g && b.slow(now, x) }); x != nil {
+			return x
+		}
+	}
+	x := b.largest(func(x *Grant) bool { return x != g })
+	if x == nil || b.has(x.of.top()) <= b.has(g.of.top())+n {
+		return nil
+	}
+	return x
+}
+
+// largest returns the first grant that may be revoked, of the party that has most of those with a grant that is ok.
+func (b *book) largest(ok func(*Grant) bool) (best *Grant) {
+	var most int64
+	for who, grants := range b.yielding {
+		if has := b.has(who); has > most {
+			for e := grants.Front(); e != nil; e = e.Next() {
+				if g := e.Value.(*Grant); g.size > 0 && ok(g) {
+					best, most = g, has
+					break
+				}
+			}
+		}
+	}
+	return best
+}
+
+// slow reports whether a grant grows too slowly.
+func (b *book) slow(now time.Time, g *Grant) bool {
+	return b.Slow > 0 && now.Sub(g.began) >= slowAfter && g.perSecond(now) < float64(b.Slow)
+}
