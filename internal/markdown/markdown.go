@@ -5,24 +5,25 @@ package markdown
 import (
 	"bytes"
 	"html/template"
+	"io"
 	"strings"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
 	"github.com/graspd/graspd/internal/bidi"
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Bounds of Markdown. HTML cuts a text off at MaxBytes, and shows a text with too many or too deep marks as it was written.
+// Bounds of Markdown. HTML cuts a text off at MaxBytes. It shows a text as it was written whose quotes and lists nest too deeply, or which
+// takes more work than ticks (meter.go).
 const (
 	MaxBytes = 128 << 10
-	maxDepth = 24     // quotes and lists within each other, at the beginning of a line
-	maxMarks = 3000   // in one paragraph
-	maxCells = 20_000 // in one paragraph if it is a table, whose rows are all filled up to the widest
+	maxDepth = 24 // quotes and lists within each other, at the beginning of a line
 )
 
 // Options say how to show a text. The zero value will do.
@@ -34,6 +35,9 @@ type Options struct {
 	// Reference returns what to show for a name of NIP-19 (npub1…, nevent1…, …), and the URL that it leads to, "" for none. Without a
 	// Reference the name is cut and has no link.
 	Reference func(name string) (shown, url string)
+	// Charge hears of the work while it is done, in steps as a store.Meter counts them. When it fails, HTML ends the work and shows the text
+	// as it was written. Nil does not fail.
+	Charge func(steps int) error
 }
 
 // HTML renders a text. No element of the HTML needs a script or loads anything: images become links.
@@ -43,11 +47,12 @@ func HTML(src string, o Options) template.HTML {
 		src += "…"
 	}
 	src = bidi.Escape(src)
-	if tooMarked(src) {
+	if tooDeep(src) {
 		return Plain(src)
 	}
 	var b bytes.Buffer
-	if err := o.markdown().Convert([]byte(src), &b); err != nil {
+	m := newMeter(len(src), o.Charge)
+	if err := m.run(func() error { return o.render(&b, []byte(src), m) }); err != nil {
 		return Plain(src)
 	}
 	return template.HTML(b.String())
@@ -58,66 +63,55 @@ func Plain(src string) template.HTML {
 	return template.HTML(`<pre tabindex="0">` + template.HTMLEscapeString(bidi.Escape(strings.ToValidUTF8(src, "\uFFFD"))) + "</pre>\n")
 }
 
-func (o Options) markdown() goldmark.Markdown {
+// render writes a text as HTML. Every part that strangers' texts make work charges the meter, which ends render when it has run out.
+func (o Options) render(w io.Writer, src []byte, m *meter) error {
 	if o.Heading == 0 {
 		o.Heading = 3
 	}
-	return goldmark.New(
-		goldmark.WithExtensions(extension.Linkify, extension.Table, extension.Strikethrough),
-		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(tamer{o}, 1000))),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(shower{o}, 100))),
+	p := parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithInlineParsers(m.inlines()...),
+		parser.WithParagraphTransformers(m.paragraphs()...),
+		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0), util.Prioritized(tamer{o, m}, 1000)),
 	)
+	r := renderer.NewRenderer(renderer.WithNodeRenderers(
+		util.Prioritized(shower{o, m}, 100), util.Prioritized(extension.NewTableHTMLRenderer(), 500),
+		util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500), util.Prioritized(html.NewRenderer(), 1000),
+	))
+	return r.Render(w, src, p.Parse(&reader{text.NewReader(src), m}))
 }
 
-// tooMarked reports whether a text would take more work than its length explains: whether quotes and lists nest too deeply, or one paragraph
-// has too many brackets and other marks, or would be too large a table.
-func tooMarked(src string) bool {
-	marks, rows, columns := 0, 0, 0
+// tooDeep reports whether a line may begin too many quotes and lists within each other.
+func tooDeep(src string) bool {
 	for line := range strings.Lines(src) {
-		if strings.TrimSpace(line) == "" {
-			marks, rows, columns = 0, 0, 0
-		}
-		rows++
-		if columns = max(columns, strings.Count(line, "|")); rows*columns > maxCells {
-			return true
-		}
 		if depth(line) > maxDepth {
-			return true
-		}
-		for i := range len(line) {
-			switch line[i] {
-			case '[', ']', '*', '_', '`', '<', '\\':
-				marks++
-			}
-		}
-		if marks > maxMarks {
 			return true
 		}
 	}
 	return false
 }
 
-// depth returns how many quotes and lists a line may begin.
+// depth returns how many quotes and lists a line may begin; more than maxDepth for all that are more.
 func depth(line string) (n int) {
-	spaces := 0
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case c == ' ':
-			spaces++
-		case c == '\t':
-			spaces += 4
-		case c == '>' || c == '-' || c == '+' || c == '*':
-			n++
-		case '0' <= c && c <= '9' || c == '.' || c == ')':
-		default:
-			return n
-		}
-		if n > maxDepth {
-			break
-		}
+	if strings.Trim(line, "- \t\r\n") == "" || strings.Trim(line, "* \t\r\n") == "" { // a rule
+		return 1
 	}
-	if strings.Trim(line, "-*+= \t\r\n") == "" { // a rule
-		return min(n, 1)
+	for n <= maxDepth {
+		line = strings.TrimLeft(line, " \t")
+		rest, list := strings.CutPrefix(line, ">")
+		if !list {
+			rest = strings.TrimLeft(line, "0123456789")
+			marks := ".)"
+			if len(rest) == len(line) {
+				marks = "-+*"
+			}
+			if rest == "" || strings.IndexByte(marks, rest[0]) < 0 || len(rest) > 1 && strings.IndexByte(" \t\r\n", rest[1]) < 0 {
+				return n
+			}
+			rest = rest[1:]
+		}
+		line = rest
+		n++
 	}
 	return n
 }

@@ -12,7 +12,10 @@ import (
 
 // shower writes the nodes that need care: links, images and HTML, which are not written as they stand, and code, so that the keyboard
 // reaches it.
-type shower struct{ Options }
+type shower struct {
+	Options
+	m *meter
+}
 
 // RegisterFuncs implements renderer.NodeRenderer.
 func (s shower) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -28,7 +31,9 @@ func (s shower) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(kindReference, s.reference)
 }
 
-func open(w util.BufWriter, url string) {
+// open begins a link. A definition of a few bytes may let a short text use a long URL again and again.
+func (s shower) open(w util.BufWriter, url string) {
+	s.m.spend(4 * len(url))
 	_, _ = w.WriteString(`<a href="` + template.HTMLEscapeString(string(util.URLEscape([]byte(url), false))) + `" rel="nofollow noreferrer ugc">`)
 }
 
@@ -48,7 +53,7 @@ func (s shower) link(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast
 		return ast.WalkContinue, nil
 	}
 	if entering {
-		open(w, url)
+		s.open(w, url)
 	} else {
 		_, _ = w.WriteString("</a>")
 	}
@@ -69,7 +74,7 @@ func (s shower) autoLink(w util.BufWriter, source []byte, n ast.Node, entering b
 		return ast.WalkContinue, nil
 	}
 	if url = s.safe(url); url != "" {
-		open(w, url)
+		s.open(w, url)
 		defer func() { _, _ = w.WriteString("</a>") }()
 	}
 	_, _ = w.WriteString(template.HTMLEscapeString(label))
@@ -80,6 +85,7 @@ func (s shower) autoLink(w util.BufWriter, source []byte, n ast.Node, entering b
 func (s shower) image(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	url, within := s.safe(resolved(n.(*ast.Image).Destination)), false
 	for p := n.Parent(); p != nil; p = p.Parent() {
+		s.m.spend(1)
 		within = within || p.Kind() == ast.KindLink
 	}
 	linked := url != "" && !within
@@ -90,7 +96,7 @@ func (s shower) image(w util.BufWriter, source []byte, n ast.Node, entering bool
 		return ast.WalkContinue, nil
 	}
 	if linked {
-		open(w, url)
+		s.open(w, url)
 	}
 	if n.FirstChild() == nil {
 		_, _ = w.WriteString("image")

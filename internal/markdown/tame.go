@@ -10,7 +10,10 @@ import (
 )
 
 // tamer changes the parsed text: it moves headings so that their levels have no gap, and makes names of NIP-19 nodes of their own.
-type tamer struct{ Options }
+type tamer struct {
+	Options
+	m *meter
+}
 
 // reference is a name of NIP-19 in a text.
 type reference struct {
@@ -32,6 +35,7 @@ func (t tamer) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
 	level := t.Heading - 1
 	var texts []*ast.Text
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		t.m.spend(1)
 		if !entering {
 			return ast.WalkContinue, nil
 		}
@@ -47,6 +51,7 @@ func (t tamer) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
 		return ast.WalkContinue, nil
 	})
 	for _, n := range texts {
+		t.m.spend(1 + n.Segment.Len()/4)
 		split(n, source)
 	}
 }

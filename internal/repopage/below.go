@@ -38,7 +38,7 @@ func (p *Pages) open(ctx context.Context, of nip34.Address, from front.Client) (
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	k := &known{view: p.Store.View(), b: &bill{visitor: from.Visitor, left: p.Work}}
+	k := &known{view: p.Store.View(), b: p.bill(from.Visitor)}
 	k.end = func() { k.view.Close(); <-p.places }
 	err := p.fill(k, of)
 	if err != nil {

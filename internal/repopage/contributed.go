@@ -55,7 +55,7 @@ func (p *Pages) contributedPage(ctx context.Context, of nip34.Address, from fron
 func (p *Pages) seeContributed(ctx context.Context, of nip34.Address, r Repository, from front.Client) (view, error) {
 	s := p.Store.View()
 	defer s.Close()
-	b := &bill{visitor: from.Visitor, left: p.Work}
+	b := p.bill(from.Visitor)
 	call := p.people(s, b)
 	name := words.Line(of.D, mostName)
 	c := &contributed{URL: p.Service.ContributedURL(of.PubKey, of.D), By: call.call(of.PubKey), Npub: nip19.Npub(of.PubKey), All: len(r.Refs.List)}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/markdown"
 	"github.com/graspd/graspd/internal/nip19"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -24,7 +23,7 @@ const (
 	mostText     = 24 << 10  // bytes of one of these
 	mostTexts    = 256 << 10 // bytes of all texts of a page
 	stepsOfEvent = 34
-	bytesPerStep = 20 // bytes of Markdown that count as one step
+	patchPerStep = 400 // bytes of a patch that are read in one step
 )
 
 // item has what the page of an issue, a patch or a pull request shows within its frame.
@@ -64,11 +63,10 @@ func (p *Pages) item(ctx context.Context, s *store.View, v *view, set *grasp.Set
 		}
 		src, cut := words.Cut(src, min(most, left))
 		left -= len(src)
-		_ = b.charge(len(src) / bytesPerStep)
 		if cut {
 			src += "\n\n… (the rest is left out here)"
 		}
-		return markdown.HTML(src, call.options())
+		return p.markdown(ctx, b, src, call.options())
 	}
 	i := &item{Kind: names[e.Kind], By: call.call(e.PubKey), At: moment(e.CreatedAt)}
 	v.Item = i
@@ -84,6 +82,9 @@ func (p *Pages) item(ctx context.Context, s *store.View, v *view, set *grasp.Set
 		more, err := p.patches(ctx, s, e)
 		if err != nil {
 			return err
+		}
+		for _, x := range append(more, e) {
+			_ = b.charge(len(x.Content) / patchPerStep) // what follows sees an overdrawn bill
 		}
 		i.Revisions = revisions(e, more, call.call, nip19.Note)
 	} else {

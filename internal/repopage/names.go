@@ -17,6 +17,8 @@ const (
 	mostPeople = 200 // people whose profiles a page reads
 	mostLinked = 50  // events that texts name
 	mostCalled = 40  // bytes of a person's name
+
+	mostProfile = 16 << 10 // bytes of a profile in which a name is sought
 )
 
 // people finds the names of the people on one page. It is for one goroutine.
@@ -57,7 +59,7 @@ func nameIn(profile string) string {
 		Name    any `json:"name"`
 		Display any `json:"display_name"`
 	}
-	if json.Unmarshal([]byte(profile), &said) != nil {
+	if len(profile) > mostProfile || json.Unmarshal([]byte(profile), &said) != nil {
 		return ""
 	}
 	for _, x := range []any{said.Display, said.Name} {

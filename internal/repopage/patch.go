@@ -14,7 +14,8 @@ import (
 const (
 	mostPatches   = 100 // patches of a thread, with all revisions
 	mostDiff      = 40 << 10
-	mostDiffs     = 200 << 10 // bytes of the diffs of all patches of a page
+	mostDiffs     = 200 << 10 // bytes of the diffs of all patches of a page, where each line counts as lineBytes more
+	lineBytes     = 20
 	mostDiffLines = 1500
 )
 
@@ -97,7 +98,7 @@ func revisions(root *nostr.Event, more []*nostr.Event, call func(nostr.PubKey) s
 	for _, x := range all {
 		p := readPatch(x.e.Content, left)
 		for _, l := range p.Diff {
-			left -= len(l.Text)
+			left -= len(l.Text) + lineBytes
 		}
 		p.Subject, p.By, p.Note, p.number, p.created = subjectOf(x.e), call(x.e.PubKey), note(x.e.ID), x.n, x.e.CreatedAt
 		groups[x.r] = append(groups[x.r], p)

@@ -35,6 +35,7 @@ type readme struct {
 	Text  template.HTML
 	Large bool // too large to be shown
 	Busy  bool // the machine was too busy to read it
+	Slow  bool // reading the repository took long, or failed, so that it is read again only later
 }
 
 // formats has the formats of READMEs, the best first, by what follows the first dot of the name, in small letters.
@@ -59,11 +60,11 @@ func chooseReadme(names []string) (best string) {
 	return best
 }
 
-// renderReadme renders the README as a part of the page. Of a link within the repository, which leads nowhere here, only the text stays.
-func renderReadme(name, text string, o markdown.Options) template.HTML {
+// readme renders the README as a part of the page. Of a link within the repository, which leads nowhere here, only the text stays.
+func (p *Pages) readme(ctx context.Context, b *bill, name, text string, o markdown.Options) template.HTML {
 	text = strings.TrimPrefix(text, "\uFEFF")
 	if f := formatOf(name); f < slices.Index(formats, "") {
-		return markdown.HTML(text, o)
+		return p.markdown(ctx, b, text, o)
 	}
 	text, cut := words.Cut(text, markdown.MaxBytes)
 	if cut {
@@ -78,19 +79,26 @@ func (p *Pages) read(ctx context.Context, of nip34.Address, r Repository, from f
 	if p.Reader == nil || r.Dir == "" || r.Refs == nil {
 		return looked{}, nil
 	}
-	if l, ok := p.looks.get(of, r, p.Now()); ok {
-		return l, nil
+	l, ok, end, err := p.looks.begin(ctx, of, r, p.Now)
+	if err != nil || ok {
+		return l, err
 	}
+	defer end()
 	q := gitrepo.Looking{Choose: chooseReadme, MaxBytes: mostReadme, Tips: tips(r.Refs), Party: partyOf(from)}
 	if head, born := r.Refs.Find("HEAD"); born {
 		q.Commit = head.ID
 	}
 	from.Visitor.Charge(stepsOfLook + len(q.Tips)/tipsPerStep)
+	begun := p.Now()
 	found, err := p.Reader.Look(ctx, r.Dir, q)
+	took := p.Now().Sub(begun)
+	from.Visitor.Charge(int(took / time.Microsecond))
 	if ctx.Err() != nil {
+		if took >= looksSlow { // who leaves and comes again has it done no sooner
+			p.looks.put(of, r, p.Now(), took, true, looked{readme: readme{Slow: true}})
+		}
 		return looked{}, context.Cause(ctx)
 	}
-	l := looked{}
 	l.branches, l.tags = newest(r.Refs, found.Times)
 	switch {
 	case errors.Is(err, gitproc.ErrBusy): // nothing is kept, so that the next page tries again
@@ -101,9 +109,9 @@ func (p *Pages) read(ctx context.Context, of nip34.Address, r Repository, from f
 	case bytes.IndexByte(found.Text, 0) >= 0: // a binary file is no README
 	default:
 		l.readme.Name, l.readme.Large = found.Name, found.Large
-		l.text, _ = words.Cut(string(found.Text), markdown.MaxBytes+4) // a little more than is shown, so that renderReadme sees the cut
+		l.text, _ = words.Cut(string(found.Text), markdown.MaxBytes+4) // a little more than is shown, so that readme sees the cut
 	}
-	p.looks.put(of, r, p.Now(), err != nil, l)
+	p.looks.put(of, r, p.Now(), took, err != nil, l)
 	return l, nil
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,10 +30,12 @@ type data struct {
 	asked []gitrepo.Looking
 	dirs  []string
 	leave func() // called meanwhile, where not nil
+	takes time.Duration
 }
 
 func (d *data) Look(ctx context.Context, dir string, l gitrepo.Looking) (gitrepo.Look, error) {
 	d.asked, d.dirs = append(d.asked, l), append(d.dirs, dir)
+	time.Sleep(d.takes)
 	if d.leave != nil {
 		d.leave()
 		return gitrepo.Look{}, context.Cause(ctx)
@@ -209,6 +213,78 @@ func TestWhoLeavesWhileGitReads(t *testing.T) {
 	if has(t, w.page(of), "text"); rec.Body.Len() != 0 {
 		t.Errorf("%q", rec.Body)
 	}
+}
+
+// TestSlowRepositories: what takes long, or cannot be read, is left alone for a while, whatever refs its owner signs meanwhile and whoever leaves.
+func TestSlowRepositories(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, d := withData(t, "README.md", "text")
+		w.peer = "127.0.0.1:1234" // who has no limits
+		of := address(1, "tool")
+		generation := uint64(1)
+		look := func(pause time.Duration, want int, says string) {
+			t.Helper()
+			time.Sleep(pause)
+			generation++
+			w.serve(of, generation, "refs/heads/main", "refs/heads/main", "a")
+			has(t, w.page(of), says, "<td>main</td>")
+			if len(d.asked) != want {
+				t.Errorf("git was asked %d times, want %d", len(d.asked), want)
+			}
+		}
+		look(0, 1, "text")
+		d.takes = 999 * time.Millisecond
+		look(0, 2, "text")
+		d.takes = 2 * time.Second
+		look(0, 3, "text")
+		look(0, 3, "leaves out the README for some minutes")
+		look(119*time.Second, 3, "leaves out the README")
+		d.takes = 20 * time.Second
+		look(time.Second, 4, "text")
+		look(10*time.Minute-time.Second, 4, "leaves out the README")
+		d.fails, d.takes = errors.New("killed"), 0
+		look(time.Second, 5, "<td>main</td>")
+		look(10*time.Minute-time.Second, 5, "leaves out the README")
+		d.fails = nil
+		look(time.Second, 6, "text")
+
+		for _, takes := range []time.Duration{time.Millisecond, time.Second} {
+			ctx, cancel := context.WithCancel(t.Context())
+			generation++
+			w.serve(of, generation, "refs/heads/main", "refs/heads/main", "a")
+			d.takes, d.leave = takes, cancel
+			w.askAs(ctx, "GET", pathOf(of), browser)
+		}
+		d.leave = nil
+		look(0, 8, "leaves out the README")
+
+		time.Sleep(time.Hour)
+		w.peer, d.takes = "198.51.100.7:1234", 900*time.Millisecond
+		look(0, 9, "text")
+		if rec := w.ask("GET", pathOf(of), browser); rec.Code != http.StatusTooManyRequests {
+			t.Errorf("git worked for nothing: %d", rec.Code)
+		}
+	})
+}
+
+// TestOneReadsForAll: while somebody's page reads a repository others wait for what it finds, and may leave.
+func TestOneReadsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, d := withData(t, "README.md", "text")
+		d.takes = time.Minute
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() { has(t, w.page(address(1, "tool")), "text") })
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if rec := w.askAs(ctx, "GET", pathOf(address(1, "tool")), browser); rec.Body.Len() != 0 {
+			t.Errorf("%q", rec.Body)
+		}
+		if all.Wait(); len(d.asked) != 1 {
+			t.Errorf("git was asked %d times", len(d.asked))
+		}
+	})
 }
 
 // TestAReadmeNamesPeople: by what their profiles say now.

@@ -54,6 +54,7 @@ type Pages struct {
 	Config
 	kept   kept
 	looks  looks
+	texts  texts
 	places chan struct{} // a token for each page that is being made
 }
 
@@ -75,7 +76,7 @@ func New(c Config) *Pages {
 		c.Now = time.Now
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	return &Pages{Config: c, looks: newLooks(), places: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	return &Pages{Config: c, looks: newLooks(), texts: newTexts(), places: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
 // Route returns the route of the pages, for the front.
@@ -182,13 +183,14 @@ func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) (
 	if !found {
 		return nil, errNothing
 	}
-	return p.made(ctx, of, r.Generation, func() (view, error) {
-		l, err := p.read(ctx, of, r, from)
-		if err != nil {
-			return view{}, err
-		}
-		return p.see(ctx, of, r, l, from.Visitor)
-	})
+	if html := p.kept.get(of, r.Generation, p.Now()); html != nil {
+		return html, nil
+	}
+	l, err := p.read(ctx, of, r, from) // git may take its time, and so nobody waits for a place meanwhile
+	if err != nil {
+		return nil, err
+	}
+	return p.made(ctx, of, r.Generation, func() (view, error) { return p.see(ctx, of, r, l, from.Visitor) })
 }
 
 // made returns the page that is kept, or has see make one and keeps it. It waits for a place among the pages that are being made.

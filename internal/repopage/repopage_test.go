@@ -38,6 +38,7 @@ type world struct {
 	served map[nip34.Address]repopage.Repository
 	broken error
 	finds  int
+	peer   string // the address from which pages are asked for
 }
 
 func newWorld(t *testing.T, base string, more ...func(*repopage.Config)) *world {
@@ -46,7 +47,7 @@ func newWorld(t *testing.T, base string, more ...func(*repopage.Config)) *world 
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, rules: policy.Rules{Service: service, Git: true}, served: map[nip34.Address]repopage.Repository{}}
+	w := &world{T: t, peer: "198.51.100.7:1234", rules: policy.Rules{Service: service, Git: true}, served: map[nip34.Address]repopage.Repository{}}
 	if w.store, err = store.Open(store.Options{Dir: "data", FS: vfs.NewMem(), Rules: w.rules.Fingerprint()}); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func (w *world) askAs(ctx context.Context, method, path, accept string) *httptes
 	w.Helper()
 	rec := httptest.NewRecorder()
 	req := httptest.NewRequestWithContext(ctx, method, "http://"+domain+path, nil)
-	req.RemoteAddr = "198.51.100.7:1234"
+	req.RemoteAddr = w.peer
 	if accept != "" {
 		req.Header.Set("Accept", accept)
 	}

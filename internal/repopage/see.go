@@ -88,7 +88,10 @@ var errCostly = errors.New("too much work")
 type bill struct {
 	visitor *front.Visitor
 	left    int
+	texts   int // steps that are left for rendering texts
 }
+
+func (p *Pages) bill(visitor *front.Visitor) *bill { return &bill{visitor, p.Work, mostRendered} }
 
 func (b *bill) charge(steps int) error {
 	b.visitor.Charge(steps)
@@ -114,7 +117,7 @@ func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looke
 	if r.Refs != nil {
 		v.refs(r.Refs, l)
 	}
-	b := &bill{visitor: visitor, left: p.Work}
+	b := p.bill(visitor)
 	s := p.Store.View()
 	defer s.Close()
 	e, ok, err := s.At(of.String())
@@ -137,8 +140,7 @@ func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looke
 	call := p.people(s, b)
 	v.maintained(set, call)
 	if v.Readme = l.readme; l.text != "" {
-		_ = b.charge(len(l.text) / bytesPerStep)
-		v.Readme.Text = renderReadme(l.readme.Name, l.text, markdown.Options{Reference: call.refer})
+		v.Readme.Text = p.readme(ctx, b, l.readme.Name, l.text, markdown.Options{Reference: call.refer})
 	}
 	v.Threads, err = p.threads(ctx, s.Metered(b.charge), b, of.D, set, call)
 	if err == nil {
