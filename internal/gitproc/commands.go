@@ -53,6 +53,11 @@ func Measure() Command {
 	return Command{name: "cat-file", args: []word{"--batch-check=%(objectsize)", "--buffer"}}
 }
 
+// SizeUp prints "<id> <type> <size in bytes>" for each object that git finds, in the order of the packs.
+func SizeUp() Command {
+	return Command{name: "cat-file", args: []word{"--batch-check=%(objectname) %(objecttype) %(objectsize)", "--batch-all-objects", "--unordered", "--buffer"}}
+}
+
 // Inspect reads commands of cat-file (info, contents and flush) with expressions for objects, and answers them in order: with a line of the id,
 // the type and the size in bytes, behind which contents follow with a line feed, or with "<expression> missing".
 func Inspect() Command {

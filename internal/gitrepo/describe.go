@@ -11,11 +11,8 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Bounds of tags.
-const (
-	maxNested = 8       // tags on the way from a tip to the object at its end
-	maxTag    = 1 << 20 // bytes of a tag that is read
-)
+// maxNested bounds the tags on the way from a tip to the object at its end.
+const maxNested = 8
 
 // description is what objects are, and what the tags among them name. One process is asked about each object once, level by level: a tag is
 // one level above the object that it names. So the work grows with the objects, however many tips lead to each.
@@ -54,7 +51,7 @@ func (x *description) level(ids []gitwire.ObjectID, above int) {
 			if x.kinds[id] = o.kind; o.kind == "" {
 				return missing([]gitwire.ObjectID{id})
 			}
-			if o.kind == "tag" && o.size <= maxTag && above < maxNested {
+			if o.kind == "tag" && o.size <= maxCommit && above < maxNested {
 				tags = append(tags, id)
 			}
 			return nil

@@ -72,5 +72,8 @@ func Described(ids []gitwire.ObjectID, answer func(id string) (kind string, cont
 	return questions, rounds, peeled, err
 }
 
-// Heavy reports whether a pack is much work.
-func Heavy(pack io.Reader) bool { return heavy(pack) }
+// Weigh reports whether a pack is much work, and whether git has to tell whether all objects may be as large as they are.
+func Weigh(ctx context.Context, pack io.Reader) (heavy, unknown bool, err error) {
+	w, err := weigh(ctx, pack)
+	return w.heavy, w.unknown, err
+}

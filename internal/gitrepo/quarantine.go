@@ -61,10 +61,8 @@ func (q *quarantine) Close() error {
 // file is the path of a file of its pack.
 func (q *quarantine) file(suffix string) string { return q.dir + "/objects/pack/" + q.pack + suffix }
 
-// run runs git in the quarantine.
+// run runs git in the quarantine, where it also finds the objects of the repository beside.
 func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
-	r.Kind, r.CPU, r.Owner, r.Heavy = gitproc.Upload, cmp.Or(r.CPU, q.cpu), q.owner, q.heavy
-	r.At = gitproc.Dirs{Repository: q.d.dir.abs(q.dir)}
 	there, err := q.d.dir.exists(q.beside)
 	if err != nil {
 		return err
@@ -72,6 +70,13 @@ func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) 
 	if there {
 		r.At.Alternates = []string{q.d.dir.abs(q.beside.path() + "/objects")}
 	}
+	return q.runAlone(ctx, c, r)
+}
+
+// runAlone runs git where it finds the objects of the quarantine alone, and those of the alternates that r has.
+func (q *quarantine) runAlone(ctx context.Context, c gitproc.Command, r gitproc.Run) (err error) {
+	r.Kind, r.CPU, r.Owner, r.Heavy = gitproc.Upload, cmp.Or(r.CPU, q.cpu), q.owner, q.heavy
+	r.At.Repository = q.d.dir.abs(q.dir)
 	if err = q.d.run(ctx, c, r, q.beside); q.heavy && errors.Is(err, gitproc.ErrBusy) {
 		return fmt.Errorf("%w: %w", ErrHeavy, err)
 	}

@@ -33,9 +33,16 @@ func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (
 		return Received{}, fmt.Errorf("receiving a pack: %w", err)
 	}
 	given := unpackTime(in.n)
-	q.cpu, q.owner, q.heavy = proveFactor*given, r.Owner, heavy(whole)
-	if _, err = whole.Seek(0, io.SeekStart); err == nil {
+	weight, err := weigh(ctx, whole)
+	q.cpu, q.owner, q.heavy = proveFactor*given, r.Owner, weight.heavy
+	if err == nil {
+		_, err = whole.Seek(0, io.SeekStart)
+	}
+	if err == nil {
 		err = q.index(ctx, whole, r, given)
+	}
+	if err == nil && weight.unknown {
+		err = q.refuseLarge(ctx, r.Party)
 	}
 	if err = errors.Join(err, whole.Close(), q.d.dir.removeFiles(q.spoolName())); err != nil {
 		return Received{}, err

@@ -3,8 +3,10 @@ package gitrepo
 import (
 	"bufio"
 	"compress/zlib"
+	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -14,21 +16,56 @@ const (
 	eachObject = 4 << 10 // as much work as so many bytes
 )
 
-// heavy reports whether a pack is much work, from what it says of its objects. It reads no further than it has to, and in a broken pack
-// no further than git would.
-func heavy(pack io.Reader) bool {
-	s := &scale{in: bufio.NewReader(pack), left: heavyBytes}
+// Bounds of objects but files. git holds each of them in memory as a whole, in every process that walks through a history. A directory of 32 MiB
+// has some 700,000 files; the largest of known projects have 100,000.
+const (
+	maxCommit = 1 << 20 // bytes of a commit or a tag
+	maxTree   = 32 << 20
+)
+
+// weight is what a pack says of its objects.
+type weight struct {
+	heavy   bool // it is much work, or nobody can tell how much
+	unknown bool // there may be a commit, a tag or a tree that is larger than it may be
+}
+
+// weigh reads no more than heavyBytes of a pack, and makes no more than that of it: what is left then is heavy, and so is what cannot be read.
+// It fails with a [*PackError] at an object that is too large, and when ctx ends.
+func weigh(ctx context.Context, pack io.Reader) (weight, error) {
+	s := &scale{in: bufio.NewReader(io.LimitReader(&until{func() error { return context.Cause(ctx) }, pack}, heavyBytes)), left: heavyBytes}
 	err := s.weigh()
-	return errors.Is(err, errHeavy)
+	var refused *PackError
+	if errors.As(err, &refused) {
+		return weight{}, err
+	}
+	if ctx.Err() != nil {
+		return weight{}, context.Cause(ctx)
+	}
+	return weight{heavy: err != nil, unknown: err != nil || s.large}, nil
+}
+
+// until reads until ended fails.
+type until struct {
+	ended func() error
+	in    io.Reader
+}
+
+func (u *until) Read(b []byte) (int, error) {
+	if err := u.ended(); err != nil {
+		return 0, err
+	}
+	return u.in.Read(b)
 }
 
 // objectType is the type of an object as it stands in a pack (gitformat-pack(5)).
 type objectType uint8
 
-// The deltas. What is made of another object by its id, and what by its place in the pack.
 const (
-	ofsDelta objectType = 6
-	refDelta objectType = 7
+	commitObject objectType = 1
+	treeObject   objectType = 2
+	tagObject    objectType = 4
+	ofsDelta     objectType = 6 // made of another object, which stands so far before it
+	refDelta     objectType = 7 // made of another object, which has that id
 )
 
 var (
@@ -38,9 +75,10 @@ var (
 
 // scale adds up the work that a pack makes.
 type scale struct {
-	in   *bufio.Reader
-	z    io.ReadCloser
-	left uint64 // before it is heavy
+	in    *bufio.Reader
+	z     io.ReadCloser
+	left  uint64 // before it is heavy
+	large bool   // an object that is made of another one may be too large for a commit
 }
 
 func (s *scale) add(work uint64) error {
@@ -74,35 +112,56 @@ func (s *scale) weigh() error {
 // object weighs the next object: its bytes, and for a delta also the bytes of the object that it makes.
 func (s *scale) object() error {
 	kind, size, err := s.header()
+	if err == nil {
+		err = bounded(kind, size)
+	}
+	if err == nil {
+		err = s.add(size)
+	}
+	if err == nil {
+		err = s.inflate()
+	}
 	if err != nil {
 		return err
 	}
-	if err := s.add(size); err != nil {
-		return err
-	}
-	if err := s.inflate(); err != nil {
-		return err
-	}
+	body := io.LimitedReader{R: s.z, N: int64(size)} // it was counted, so it is little
 	if kind == ofsDelta || kind == refDelta {
-		var begin [10]byte // two sizes
-		m, _ := io.ReadFull(s.z, begin[:min(size, uint64(len(begin)))])
-		_, rest, ok := deltaSize(begin[:m])
-		made, _, ok2 := deltaSize(rest)
-		if !ok || !ok2 {
+		in := bufio.NewReaderSize(&body, 16)
+		_, err := binary.ReadUvarint(in)
+		if err != nil {
+			return errPack
+		}
+		made, err := binary.ReadUvarint(in)
+		if err != nil {
 			return errPack
 		}
 		if err := s.add(made); err != nil {
 			return err
 		}
-		size -= uint64(m)
+		s.large = s.large || made > maxCommit
 	}
-	if _, err := io.CopyN(io.Discard, s.z, int64(size)); err != nil { // it was counted, so it is little
+	if _, err := io.Copy(io.Discard, &body); err != nil || body.N > 0 {
 		return errPack
 	}
 	if _, err := s.z.Read(make([]byte, 1)); err != io.EOF { // what follows is its sum
 		return errPack
 	}
 	return nil
+}
+
+// bounded fails where an object is larger than one of its kind may be.
+func bounded(kind objectType, size uint64) error {
+	switch {
+	case (kind == commitObject || kind == tagObject) && size > maxCommit:
+		return tooLarge("a commit or a tag", size, maxCommit)
+	case kind == treeObject && size > maxTree:
+		return tooLarge("a directory", size, maxTree)
+	}
+	return nil
+}
+
+func tooLarge(what string, size, most uint64) error {
+	return &PackError{Text: fmt.Sprintf("%s has %d MiB in the pack, and may have %d MiB here: take it out of the history and push again", what, size>>20, most>>20), ByLimit: true}
 }
 
 // header reads what stands before an object.
@@ -126,7 +185,7 @@ func (s *scale) header() (kind objectType, size uint64, err error) {
 			}
 		}
 	case refDelta:
-		_, err = s.in.Discard(20)
+		_, err = s.in.Discard(len(sum{}))
 	}
 	return kind, size, err
 }
@@ -138,15 +197,4 @@ func (s *scale) inflate() (err error) {
 		return err
 	}
 	return s.z.(zlib.Resetter).Reset(s.in, nil)
-}
-
-// deltaSize reads a size at the beginning of a delta.
-func deltaSize(b []byte) (n uint64, rest []byte, ok bool) {
-	for i := range min(len(b), 5) {
-		n |= uint64(b[i]&127) << (7 * i)
-		if b[i]&128 == 0 {
-			return n, b[i+1:], true
-		}
-	}
-	return 0, nil, false
 }
