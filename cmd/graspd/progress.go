@@ -81,7 +81,7 @@ func countCatchup(relays []status.Relay) (c catchup) {
 	for _, r := range relays {
 		c.relays++
 		switch r.Phase {
-		case "live":
+		case status.PhaseLive, status.PhaseUnproven: // all that there is to ask was asked
 			c.live++
 		case "idle", "syncing", "dialing":
 			c.busy++

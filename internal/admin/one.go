@@ -92,7 +92,7 @@ func relayFacts(r *status.Relay, now time.Time) []fact {
 		{"behind", "incomplete for", status.Duration(r.Behind.Truncate(time.Minute))},
 		{"want-repositories", "repositories wanted", count(r.Want.Repositories)}, {"confirmed-repositories", "repositories complete", count(r.Confirmed.Repositories)},
 		{"want-roots", "roots wanted", count(r.Want.Roots)}, {"confirmed-roots", "roots complete", count(r.Confirmed.Roots)},
-		{"refused", "repositories refused", count(r.Refused)}, {"in-flight", "being fetched", count(r.InFlight)},
+		{"refused", "repositories refused", count(r.Refused)}, {"unproven", "not proven", count(r.Unproven.Items())}, {"in-flight", "being fetched", count(r.InFlight)},
 		{"live-subscriptions", "live subscriptions", count(r.LiveREQs)}, {"swept", "roots in turns", count(r.SweptRoots)}, {"turn", "length of a turn", turn},
 		{"live", "events live", number(r.Live)}, {"catchup", "events fetched", number(r.Catchup)}, {"daily", "events found once a day", number(r.Daily)},
 		{"gaps-counted", "gaps", number(r.Gaps)}, {"undelivered", "undelivered", number(r.Undelivered)},

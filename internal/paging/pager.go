@@ -4,6 +4,7 @@ package paging
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -32,39 +33,83 @@ func (s Span) Narrow(f nostr.Filter) nostr.Filter {
 	return f
 }
 
-// Pager reads all events that one filter matches from a relay that answers in
-// pages of unknown size. A page has the newest or the oldest of the events that
-// the Pager asked for, in any order. A Pager believes no page to be complete: it
-// asks again for the times below and above the events of a page, inclusive, until
-// that brings no event with an id that it does not know. Then it asks one second
-// further, in case a page was full of one second.
+// around returns the span with a second more at each end, for a relay that takes both ends for exclusive.
+func (s Span) around() Span {
+	if s.Since > First {
+		s.Since--
+	}
+	if s.Until < Forever {
+		s.Until++
+	}
+	return s
+}
+
+func (s Span) has(at int64) bool { return at >= s.Since && at <= s.Until }
+
+// Habits are what a relay has shown of how it answers. All Pagers of one connection share them.
+type Habits struct {
+	limit     int  // of the questions
+	most      int  // events in the largest answer to them: one with fewer is not cut
+	cut       int  // events in an answer that proved to be cut; 0 = none did
+	exclusive bool // since and until are exclusive
+}
+
+// full takes an answer of n events to a question for at most limit, and reports whether it may be cut.
+func (h *Habits) full(n, limit int) bool {
+	if limit != h.limit {
+		h.limit, h.most = limit, 0
+	}
+	full := n > 0 && n >= h.most || n == limit
+	h.most = max(h.most, n)
+	return full
+}
+
+// Pager reads all events that one filter matches from a relay that answers in pages of unknown size.
 //
-// A Pager takes a page that has the event known at the upper end of the range for
-// newest first, and asks nothing above it. It takes a page that has the event
-// known at the lower end for oldest first, and asks nothing below it. Only where
-// such a page proves to be the last does it ask for that end again, as the relay
-// may have cut the page there.
+// A Pager believes an answer to be complete only where the relay has given more events to another question: whichever events a relay leaves
+// out of a page, it leaves none out of one that is not full. A full answer proves nothing but itself, so the Pager asks for its times again in
+// parts, until a part is not full or is one second. The first part has about three quarters of the events that came. Where pages are cut, the
+// next parts are as long as that one was, and change with what they bring.
+//
+// The Pager begins each part with the last second of the part before. This costs an event or two, and shows three faults: a relay that counts
+// a second less than it is asked for, one whose pages are not all of the same size, as the Pager goes on from the oldest event that came, and one
+// that answers a question now so and now so. An event that came before and does not come again has a part asked once more, with a second
+// more at each end.
 type Pager struct {
-	todo    []pageRange // the last one is asked next
-	seen    map[uint64]struct{}
-	page    page
-	pages   int
-	events  int
-	largest int  // events of the largest page so far
-	gap     bool // a full page of one second may have hidden events
+	habits   *Habits
+	span     Span
+	todo     []window // the last one is asked next
+	seen     map[uint64]uint32
+	page     page
+	asks     uint32 // pages and parts of pages
+	pages    int
+	events   int
+	unproven bool
 }
 
-// pageRange is a range to ask for; low and high say that events at its very ends are known.
-type pageRange struct {
+// window is a range of times to ask for.
+type window struct {
 	Span
-	low, high bool
-	doubt     *int64 // if the range brings nothing new, this second is asked again
+	width int64 // seconds that are asked next, at its end; 0 = all of it
+	known int   // events that are known and must come with what is asked next
+	of    int   // it is the rest of an answer of so many events, and brings news only if that answer was cut; 0 = it is not
+	again bool  // it is asked a second time, as an event that is known did not come
+	came  int   // then: how many came the first time
 }
 
-// page counts the events of the page that the relay is answering.
+// next is the part of the window that is asked next.
+func (w window) next() Span {
+	if s := w.Span; w.width > 0 && w.width <= s.Until-s.Since {
+		return Span{s.Until - w.width + 1, s.Until}
+	}
+	return w.Span
+}
+
+// page is what the relay has sent of the answer that is under way, each event counted once.
 type page struct {
-	received, fresh int // fresh: of an id that was not known
-	oldest, newest  int64
+	times []int64 // of those in the window, as they came
+	n     int     // all of them
+	fresh int     // in the window, of an id that was not known
 }
 
 // A pager gives up at these bounds, against relays that invent history.
@@ -77,12 +122,15 @@ const (
 // forgets all; then it may ask once more for the last second that it asked for.
 const MostSeen = 1 << 16
 
-// minFullPage is how many events a page of one second has at least to count as cut by the relay.
+// fewExtras bounds the events of the second more at an end that leave no doubt that the window has none.
+const fewExtras = 8
+
+// minFullPage is how many events of one second count as more than a page, unless smaller pages proved to be cut.
 const minFullPage = 20
 
-// New makes a Pager that reads a span.
-func New(s Span) *Pager {
-	return &Pager{todo: []pageRange{{Span: s}}, seen: make(map[uint64]struct{})}
+// New makes a Pager that reads a span from a relay with habits.
+func New(s Span, habits *Habits) *Pager {
+	return &Pager{habits: habits, span: s, todo: []window{{Span: s}}, seen: make(map[uint64]uint32)}
 }
 
 // Next returns what to ask now; false at the end.
@@ -90,143 +138,204 @@ func (p *Pager) Next() (Span, bool) {
 	if len(p.todo) == 0 || p.Exhausted() {
 		return Span{}, false
 	}
-	return p.todo[len(p.todo)-1].Span, true
+	w := p.todo[len(p.todo)-1]
+	if p.habits.exclusive || w.again {
+		return w.next().around(), true
+	}
+	return w.next(), true
 }
 
 // Exhausted reports whether the pager has given up at MaxPages or maxEvents.
 func (p *Pager) Exhausted() bool { return p.pages >= MaxPages || p.events >= maxEvents }
 
-// Received takes one event of the page that the relay is answering.
+// Received takes one event of the answer that is under way.
 func (p *Pager) Received(id nostr.ID, at int64) {
-	g := &p.page
-	if g.received == 0 || at < g.oldest {
-		g.oldest = at
-	}
-	if g.received == 0 || at > g.newest {
-		g.newest = at
-	}
-	g.received++
 	k := key64(id)
-	if _, dup := p.seen[k]; !dup {
-		p.seen[k] = struct{}{}
-		g.fresh++
+	last, known := p.seen[k]
+	if known && last == p.asks {
+		return
+	}
+	p.seen[k] = p.asks
+	p.page.n++
+	if p.todo[len(p.todo)-1].next().has(at) {
+		p.page.times = append(p.page.times, at)
+		if !known {
+			p.page.fresh++
+		}
 	}
 }
 
 func key64(id nostr.ID) uint64 { return binary.BigEndian.Uint64(id[:]) }
 
-// Again forgets the page that the relay is answering, and asks for it once more.
-// The ids that came stay known: a Pager follows a page to its edges whether it
-// brings news or not.
+// Again forgets the answer that is under way, and asks for it once more. The ids that came stay known.
 func (p *Pager) Again() {
 	p.page = page{}
-}
-
-// Forget frees the ids that a Pager knows: while nobody uses it, it can do without.
-func (p *Pager) Forget() { p.seen = make(map[uint64]struct{}) }
-
-// end ends the page that the relay was answering. It returns the page and the range asked for.
-func (p *Pager) end() (page, pageRange) {
-	g, r := p.page, p.todo[len(p.todo)-1]
-	p.page = page{}
-	p.pages++
-	p.events += g.received
-	p.todo = p.todo[:len(p.todo)-1]
-	g.oldest, g.newest = max(g.oldest, r.Since), min(g.newest, r.Until)
+	p.asks++
 	if len(p.seen) > MostSeen {
 		p.Forget()
 	}
-	return g, r
 }
 
-// Cut ends a page that the caller cut off, because the relay went on and on. Cut
-// believes nothing about the events that came: it asks again for all of the range,
-// in parts, and each of the two parts in the middle has about half of the events
-// that came. One second has no parts: it is a gap if there was too much in it. Cut
-// reports whether most of the events that came were not known.
+// Forget frees the ids that a Pager knows: while nobody uses it, it can do without.
+func (p *Pager) Forget() {
+	p.seen = make(map[uint64]uint32)
+	for i := range p.todo {
+		p.todo[i].known = 0
+	}
+}
+
+// end ends an answer. It returns the answer, oldest first, the window that it is about, and what of that was asked.
+func (p *Pager) end() (g page, w window, asked Span) {
+	g, w = p.page, p.todo[len(p.todo)-1]
+	p.pages++
+	p.events += g.n
+	p.todo = p.todo[:len(p.todo)-1]
+	slices.Sort(g.times)
+	if w.of > 0 && g.fresh > 0 {
+		p.habits.cut, w.of = w.of, 0
+	}
+	return g, w, w.next()
+}
+
+// Done ends an answer to a question for at most limit events, and decides what to ask next.
+func (p *Pager) Done(limit int) {
+	g, w, asked := p.end()
+	defer p.Again()
+	full := p.habits.full(g.n, limit)
+	lacks := w.known - (len(g.times) - g.fresh)
+	switch {
+	case !full && lacks > 0 && !w.again:
+		w.again, w.came = true, len(g.times)
+		p.todo = append(p.todo, w)
+	case w.again && lacks <= 0 && !p.habits.exclusive: // with a second more at each end all came
+		p.habits.exclusive = true
+		p.todo = []window{{Span: p.span}}
+	case asked.Since == asked.Until:
+		p.unproven = p.unproven || w.differs(g, lacks)
+		p.second(g, w, full)
+	case len(g.times) == 0 && g.n >= fewExtras && p.much(g.n), full && len(g.times) > 0:
+		p.split(g, w)
+	default:
+		p.unproven = p.unproven || w.differs(g, lacks)
+		p.complete(g, w, asked, lacks)
+	}
+}
+
+// differs reports whether a second answer to the same question is another one. That an event has gone meanwhile is no difference.
+func (w window) differs(g page, lacks int) bool {
+	return w.again && (lacks <= 0 || len(g.times) < w.came || g.fresh > 0)
+}
+
+// much reports whether an answer of n events is so large that it may have been cut by a relay whose pages differ in size.
+func (p *Pager) much(n int) bool { return 8*n >= p.habits.most }
+
+// second goes on after the answer for one second, which has no parts.
+func (p *Pager) second(g page, w window, full bool) {
+	if full && g.fresh > 0 {
+		p.todo = append(p.todo, w)
+		return
+	}
+	p.unproven = p.unproven || full && (g.n >= minFullPage || p.habits.cut > 0 && g.n >= p.habits.cut)
+	p.push(Span{w.Since, w.Until - 1}, window{width: p.widen(w.width, g.n), of: w.of})
+}
+
+// split asks for a window again in parts, as the answer was full: the first part has about three quarters of what came.
+func (p *Pager) split(g page, w window) {
+	if len(g.times) == 0 { // all that came is of the second more at an end
+		half := w.Since + (w.Until-w.Since)/2
+		p.push(Span{w.Since, half}, window{of: w.of})
+		p.push(Span{half + 1, w.Until}, window{})
+		return
+	}
+	oldest, newest := g.times[0], g.times[len(g.times)-1]
+	if oldest == newest {
+		p.push(Span{w.Since, oldest - 1}, window{of: g.n})
+		p.push(Span{oldest, oldest}, window{known: len(g.times)})
+		if oldest < w.Until {
+			p.push(Span{oldest + 1, w.Until}, window{})
+		}
+		return
+	}
+	from := g.times[len(g.times)/4]
+	if from == oldest {
+		from = g.times[after(g.times, oldest)]
+	}
+	n := after(g.times, from-1)
+	rest := window{of: g.n, known: n}
+	if p.habits.cut > 0 {
+		rest.width, rest.known = (newest-oldest)/4*3+1, 0
+	}
+	p.push(Span{w.Since, from - 1}, rest)
+	p.push(Span{from, w.Until}, window{known: len(g.times) - n})
+}
+
+// after returns how many of times are not after at.
+func after(times []int64, at int64) int {
+	n, _ := slices.BinarySearchFunc(times, at, func(x, at int64) int {
+		if x <= at {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+// complete goes on after an answer that is not full: below its oldest event, as pages may differ in size.
+func (p *Pager) complete(g page, w window, asked Span, lacks int) {
+	rest, next := Span{w.Since, asked.Since}, window{width: p.widen(w.width, len(g.times)), of: w.of}
+	below := len(g.times) > 0 && g.times[0] > asked.Since && (g.fresh > 0 || lacks > 0 || p.much(len(g.times)))
+	switch {
+	case len(g.times) > 0 && g.times[0] < asked.Until:
+		rest.Until, next.known = g.times[0], after(g.times, g.times[0])
+	case below:
+		rest.Until = asked.Until - 1
+	}
+	if below || asked.Since > w.Since {
+		p.push(rest, next)
+	}
+}
+
+// widen returns how many seconds to ask for after so many brought n events.
+func (p *Pager) widen(width int64, n int) int64 {
+	if width == 0 || width > longest || 4*n < p.habits.most {
+		return 0
+	}
+	return max(1, width*3*int64(p.habits.most)/(4*int64(max(n, 1))))
+}
+
+const longest = 1 << 40 // seconds of a part; more is all
+
+// push adds a range to ask for next, unless it is empty.
+func (p *Pager) push(s Span, w window) {
+	if s.Since <= s.Until {
+		w.Span = s
+		p.todo = append(p.todo, w)
+	}
+}
+
+// Cut ends an answer that broke off, because the relay went on and on or the connection was lost. Cut believes nothing about the events that
+// came but that the relay gives so many at once: it asks again for all of the range, in parts. One second has no parts: if there was too
+// much in it, it cannot be read. Cut reports whether most of the events that came were not known.
 func (p *Pager) Cut(tooMuch bool) bool {
-	if r := p.todo[len(p.todo)-1]; p.page.received == 0 || r.Since == r.Until && !tooMuch {
+	if w := p.todo[len(p.todo)-1].next(); p.page.n == 0 || w.Since == w.Until && !tooMuch {
 		p.Again()
 		return false
 	}
-	g, r := p.end()
-	if r.Since == r.Until {
-		p.gap = true
-		p.askAgain(r)
-		return g.fresh > g.received/2
+	g, w, asked := p.end()
+	p.habits.most = max(p.habits.most, g.n)
+	if asked.Since == asked.Until {
+		p.unproven = true
+		p.push(Span{w.Since, w.Until - 1}, window{width: w.width})
+	} else {
+		p.split(g, w)
 	}
-	half := g.oldest + (g.newest-g.oldest)/2
-	for _, s := range []Span{{r.Since, g.oldest - 1}, {g.newest + 1, r.Until}, {g.oldest, half}, {half + 1, g.newest}} {
-		if s.Since <= s.Until {
-			p.todo = append(p.todo, pageRange{Span: s, low: r.low && s.Since == r.Since, high: r.high && s.Until == r.Until, doubt: r.doubt})
-		}
-	}
-	return g.fresh > g.received/2
+	p.Again()
+	return g.fresh > g.n/2
 }
 
-// Done ends the page that the relay was answering, and decides what to ask next.
-func (p *Pager) Done() {
-	g, r := p.end()
-	p.largest = max(p.largest, g.received)
-	if g.received == 0 {
-		p.askAgain(r)
-		return
-	}
-	below := pageRange{Span: Span{r.Since, g.oldest}, low: r.low, high: true}
-	above := pageRange{Span: Span{g.newest, r.Until}, low: true, high: r.high}
-	switch {
-	case g.oldest < g.newest:
-		p.around(r, g, below, above)
-	case g.fresh > 0 && r.Since == r.Until:
-		p.todo = append(p.todo, r)
-	case g.fresh > 0:
-		p.around(r, g, below, above)
-	default:
-		p.askAgain(r)
-		p.beyond(r, g.oldest)
-		p.gap = p.gap || g.received >= max(minFullPage, p.largest)
-	}
-}
-
-// around asks for the times outside a page, the older part first.
-func (p *Pager) around(r pageRange, g page, below, above pageRange) {
-	newestFirst := r.high && g.newest == r.Until
-	oldestFirst := r.low && g.oldest == r.Since && !newestFirst
-	switch {
-	case g.oldest == g.newest:
-		below.doubt, above.doubt = r.doubt, r.doubt
-	case newestFirst:
-		below.doubt = &r.Until
-	case oldestFirst:
-		above.doubt = &r.Since
-	}
-	if !newestFirst {
-		p.todo = append(p.todo, above)
-	}
-	if !oldestFirst {
-		p.todo = append(p.todo, below)
-	}
-}
-
-// askAgain asks once more for the second in doubt.
-func (p *Pager) askAgain(r pageRange) {
-	if r.doubt != nil {
-		p.todo = append(p.todo, pageRange{Span: Span{*r.doubt, *r.doubt}, low: true, high: true})
-	}
-}
-
-// beyond asks for the times around one second that brought nothing new.
-func (p *Pager) beyond(r pageRange, at int64) {
-	if at < r.Until {
-		p.todo = append(p.todo, pageRange{Span: Span{at + 1, r.Until}, high: r.high})
-	}
-	if at > r.Since {
-		p.todo = append(p.todo, pageRange{Span: Span{r.Since, at - 1}, low: r.low})
-	}
-}
-
-// Gap reports whether a full page of one second may have hidden events.
-func (p *Pager) Gap() bool { return p.gap }
+// Unproven reports whether the relay may have events that it did not send: those of a second with more than a page, those beyond MaxPages,
+// or some that come now and then.
+func (p *Pager) Unproven() bool { return p.unproven || p.Exhausted() }
 
 // Found reports whether any page had an event.
 func (p *Pager) Found() bool { return p.events > 0 }

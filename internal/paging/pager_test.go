@@ -13,10 +13,11 @@ import (
 
 // shelf is a relay as a pager sees it: a set of dated events and a habit.
 type shelf struct {
-	events []dated
-	limit  int // events per page
-	habit  func(page int, matching []dated, limit int) []dated
-	pages  int
+	events    []dated
+	limit     int // events per page
+	habit     func(page int, matching []dated, limit int) []dated
+	pages     int
+	exclusive Span // seconds that the relay takes from the ends
 	// late appear after the page of that number.
 	late map[int][]dated
 }
@@ -33,6 +34,12 @@ func at(n uint64, t int64) dated {
 }
 
 func (s *shelf) answer(q Span) []dated {
+	if q.Since > First {
+		q.Since += s.exclusive.Since
+	}
+	if q.Until < Forever {
+		q.Until -= s.exclusive.Until
+	}
 	var m []dated
 	for _, e := range s.events {
 		if e.at >= q.Since && e.at <= q.Until {
@@ -80,7 +87,7 @@ func moody(r *rand.Rand) func(int, []dated, int) []dated {
 // quarter returns the whole limit once in a while only.
 func quarter(page int, m []dated, limit int) []dated {
 	if page%3 != 0 {
-		limit = max(1, limit/4)
+		limit = max(min(8, limit), limit/4)
 	}
 	return newestFirst(page, m, limit)
 }
@@ -88,8 +95,14 @@ func quarter(page int, m []dated, limit int) []dated {
 // read pages through the shelf and returns what came.
 func read(t *testing.T, s *shelf, q Span, most int) (*Pager, map[nostr.ID]bool) {
 	t.Helper()
+	return readBy(t, s, &Habits{}, q, most)
+}
+
+// readBy reads a relay that has shown habits.
+func readBy(t *testing.T, s *shelf, h *Habits, q Span, most int) (*Pager, map[nostr.ID]bool) {
+	t.Helper()
 	s.put()
-	p := New(q)
+	p := New(q, h)
 	got := make(map[nostr.ID]bool)
 	for {
 		ask, ok := p.Next()
@@ -99,14 +112,14 @@ func read(t *testing.T, s *shelf, q Span, most int) (*Pager, map[nostr.ID]bool) 
 		if s.pages >= most {
 			t.Fatalf("more than %d pages for %d events, limit %d", most, len(s.events), s.limit)
 		}
-		if ask.Since < q.Since || ask.Until > q.Until || ask.Since > ask.Until {
+		if ask.Since < q.Since-1 || ask.Until > q.Until || ask.Since > ask.Until {
 			t.Fatalf("asked %v of %v", ask, q)
 		}
 		for _, e := range s.answer(ask) {
 			got[e.id] = true
 			p.Received(e.id, e.at)
 		}
-		p.Done()
+		p.Done(500)
 	}
 }
 
@@ -134,6 +147,9 @@ func TestPagerReceivesAll(t *testing.T) {
 			for seed := range uint64(200) {
 				r := rand.New(rand.NewPCG(seed, 66))
 				n, seconds := r.IntN(300), 1+r.Int64N(400)
+				if name == "a quarter" { // pages of two sizes, and seconds that either holds
+					seconds += int64(n)
+				}
 				s := &shelf{limit: 1 + r.IntN(500>>r.IntN(9)), late: map[int][]dated{}}
 				for i := range n {
 					s.events = append(s.events, at(uint64(i), r.Int64N(seconds)))
@@ -149,7 +165,7 @@ func TestPagerReceivesAll(t *testing.T) {
 				}
 				smallest := s.limit
 				if name == "a quarter" {
-					smallest = max(1, s.limit/4)
+					smallest = max(min(8, s.limit), s.limit/4)
 				}
 				before := slices.Clone(s.events)
 				_, got := read(t, s, q, 40+8*(n+10))
@@ -184,7 +200,7 @@ func TestPagerCutsPages(t *testing.T) {
 			s.events = append(s.events, at(uint64(i), r.Int64N(seconds)))
 		}
 		s.put()
-		p, got := New(Span{0, Forever}), make(map[nostr.ID]bool)
+		p, got := New(Span{0, Forever}, &Habits{}), make(map[nostr.ID]bool)
 		for {
 			ask, ok := p.Next()
 			if !ok {
@@ -200,7 +216,7 @@ func TestPagerCutsPages(t *testing.T) {
 			}
 			switch {
 			case len(page) < most:
-				p.Done()
+				p.Done(500)
 			case p.Cut(true) && r.IntN(2) == 0:
 				p.Forget()
 			}
@@ -210,7 +226,7 @@ func TestPagerCutsPages(t *testing.T) {
 				t.Fatalf("seed %d: %d events, %d at a time: the one at %d is missed", seed, n, most, e.at)
 			}
 		}
-		if hidden := len(got) < n; hidden && !p.gap {
+		if hidden := len(got) < n; hidden && !p.unproven {
 			t.Fatalf("seed %d: %d of %d events, and no gap is told", seed, len(got), n)
 		}
 	}
@@ -225,7 +241,7 @@ func pick2[T any](r *rand.Rand, a, b T) T {
 
 // TestPagerForgetsWhatItSaw, in time: what it knows of a long history is bounded.
 func TestPagerForgetsWhatItSaw(t *testing.T) {
-	p := New(Span{0, Forever})
+	p := New(Span{0, Forever}, &Habits{})
 	for n := uint64(0); n < 4*MostSeen; {
 		ask, ok := p.Next()
 		if !ok {
@@ -237,28 +253,147 @@ func TestPagerForgetsWhatItSaw(t *testing.T) {
 			e := at(n, until-k)
 			p.Received(e.id, e.at)
 		}
-		p.Done()
+		p.Done(500)
 		if len(p.seen) > MostSeen+500 {
 			t.Fatalf("%d ids are known after %d", len(p.seen), n)
 		}
 	}
 }
 
+// TestPagerCost: pages of an honest relay cost about as many questions as its events need, and those that follow know how large they are.
 func TestPagerCost(t *testing.T) {
 	for _, c := range []struct {
-		events, limit, most int
+		events, limit, most, sent int
 	}{
-		{0, 500, 1}, {1, 500, 5}, {300, 500, 5}, {500, 500, 5}, {5000, 500, 17}, {5000, 20, 5000/19 + 8}, {100, 2, 110},
+		{0, 500, 1, 0}, {1, 500, 4, 2}, {2, 500, 5, 5}, {300, 500, 5, 602}, {500, 500, 5, 1002}, {5000, 500, 18, 6100}, {5000, 50, 150, 5500}, {5000, 20, 400, 6000},
 	} {
 		t.Run(fmt.Sprint(c.events, " by ", c.limit), func(t *testing.T) {
 			s := &shelf{limit: c.limit, habit: newestFirst}
 			for i := range c.events {
-				s.events = append(s.events, at(uint64(i), int64(10*i)))
+				s.events = append(s.events, at(uint64(i), int64(1000+10*i)))
 			}
-			if _, got := read(t, s, Span{0, Forever}, c.most); len(got) != c.events {
-				t.Errorf("received %d of %d", len(got), c.events)
+			sent := 0
+			s.habit = func(page int, m []dated, limit int) []dated {
+				out := newestFirst(page, m, limit)
+				sent += len(out)
+				return out
+			}
+			if _, got := read(t, s, Span{0, Forever}, c.most); len(got) != c.events || sent > c.sent {
+				t.Errorf("received %d of %d, sent were %d", len(got), c.events, sent)
 			}
 		})
+	}
+}
+
+// TestPagerKnowsWhatARelayGives at once: where it has given more before, an answer is complete, and two questions are enough.
+func TestPagerKnowsWhatARelayGives(t *testing.T) {
+	s, h := &shelf{limit: 500, habit: newestFirst}, &Habits{limit: 500, most: 400}
+	for i := range 300 {
+		s.events = append(s.events, at(uint64(i), int64(1000+10*i)))
+	}
+	if p, got := readBy(t, s, h, Span{0, Forever}, 2); len(got) != 300 || p.Unproven() {
+		t.Errorf("received %d, unproven: %v", len(got), p.Unproven())
+	}
+}
+
+// anyOf answers with any of what matches.
+func anyOf(r *rand.Rand) func(int, []dated, int) []dated {
+	return func(_ int, m []dated, limit int) []dated {
+		out := slices.Clone(m)
+		r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+		return out[:min(limit, len(out))]
+	}
+}
+
+// firstCome answers with what came first, whatever its date: ids tell that order.
+func firstCome(_ int, m []dated, limit int) []dated {
+	out := slices.Clone(m)
+	slices.SortFunc(out, func(a, b dated) int { return a.id.Compare(b.id) })
+	return out[:min(limit, len(out))]
+}
+
+// tidy shows what another habit has chosen newest first, so that its order tells nothing.
+func tidy(habit func(int, []dated, int) []dated) func(int, []dated, int) []dated {
+	return func(page int, m []dated, limit int) []dated {
+		out := habit(page, m, limit)
+		slices.SortFunc(out, func(a, b dated) int { return cmp.Compare(b.at, a.at) })
+		return out
+	}
+}
+
+// piles answers pile by pile, newest first within each, as a relay does that looks at one kind or value after the other.
+func piles(_ int, m []dated, limit int) []dated {
+	out := slices.Clone(m)
+	slices.SortStableFunc(out, func(a, b dated) int { return cmp.Compare(key64(b.id)%7/6, key64(a.id)%7/6) })
+	slices.Reverse(out)
+	return out[:min(limit, len(out))]
+}
+
+// TestPagerProvesWhatItReads, whichever of the events that match a relay puts into a page.
+func TestPagerProvesWhatItReads(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for name, habit := range map[string]func(int, []dated, int) []dated{
+		"newest first": newestFirst, "oldest first": oldestFirst, "what came first": firstCome, "any": anyOf(r), "pile by pile": piles,
+		"what came first, in order": tidy(firstCome), "any, in order": tidy(anyOf(r)), "pile by pile, in order": tidy(piles),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 40 {
+				s := &shelf{limit: 50, habit: habit}
+				for i := range 601 {
+					s.events = append(s.events, at(uint64(i), 1_700_000_000+int64(r.ExpFloat64()*pick2(r, 1e7, 1e4))))
+				}
+				if p, got := read(t, s, Span{0, Forever}, 100); len(got) != 601 || p.Unproven() {
+					t.Fatalf("received %d of 601, unproven: %v", len(got), p.Unproven())
+				}
+			}
+		})
+	}
+}
+
+// TestPagerFindsThatEndsAreExclusive, one or both.
+func TestPagerFindsThatEndsAreExclusive(t *testing.T) {
+	for _, ends := range []Span{{1, 0}, {0, 1}, {1, 1}} {
+		r := rand.New(rand.NewPCG(8, 8))
+		for n := 1; n < 700; n += 1 + n/2 {
+			s := &shelf{limit: 50, habit: newestFirst, exclusive: ends}
+			for i := range n {
+				s.events = append(s.events, at(uint64(i), 1_700_000_000+r.Int64N(pick2[int64](r, 1e7, 3000))))
+			}
+			if p, got := read(t, s, Span{0, Forever}, 60); len(got) != n || p.Unproven() {
+				t.Fatalf("ends %v: received %d of %d, unproven: %v", ends, len(got), n, p.Unproven())
+			}
+		}
+	}
+}
+
+// TestPagerDoesNotProveWhatComesNowAndThen: a relay that answers the same question now so and now so is not taken at its word.
+func TestPagerDoesNotProveWhatComesNowAndThen(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	s := &shelf{limit: 500, habit: func(_ int, m []dated, _ int) []dated {
+		return slices.DeleteFunc(slices.Clone(m), func(dated) bool { return r.IntN(10) == 0 })
+	}}
+	for i := range 300 {
+		s.events = append(s.events, at(uint64(i), 1_700_000_000+int64(100*i)))
+	}
+	if p, got := read(t, s, Span{0, Forever}, 100); !p.Unproven() {
+		t.Errorf("received %d of 300, and all is proven", len(got))
+	}
+}
+
+// TestPagerBearsThatAnEventGoes while it reads.
+func TestPagerBearsThatAnEventGoes(t *testing.T) {
+	s := &shelf{limit: 500}
+	for i := range 300 {
+		s.events = append(s.events, at(uint64(i), 1_700_000_000+int64(100*i)))
+	}
+	s.habit = func(page int, m []dated, limit int) []dated {
+		if page == 0 {
+			s.events = slices.DeleteFunc(slices.Clone(s.events), func(e dated) bool { return e.at == 1_700_010_000 || e.at == 1_700_000_100 })
+		}
+		return newestFirst(page, m, limit)
+	}
+	if p, got := read(t, s, Span{0, Forever}, 10); len(got) != 300 || p.Unproven() {
+		t.Errorf("received %d, unproven: %v", len(got), p.Unproven())
 	}
 }
 
@@ -272,7 +407,7 @@ func TestPagerFullSecond(t *testing.T) {
 	if len(got) != 52 || !got[at(200, 0).id] || !got[at(201, 0).id] {
 		t.Errorf("received %d", len(got))
 	}
-	if !p.gap {
+	if !p.unproven {
 		t.Error("a full page of one second was not told")
 	}
 }
@@ -282,8 +417,8 @@ func TestPagerTellsNoGapOfShortSecond(t *testing.T) {
 	for i := range 300 {
 		s.events = append(s.events, at(uint64(i), int64(i/30)))
 	}
-	if p, got := read(t, s, Span{0, Forever}, 40); p.gap || len(got) != 300 {
-		t.Errorf("gap %v, received %d", p.gap, len(got))
+	if p, got := read(t, s, Span{0, Forever}, 40); p.unproven || len(got) != 300 {
+		t.Errorf("gap %v, received %d", p.unproven, len(got))
 	}
 }
 
@@ -300,7 +435,7 @@ func TestPagerAskedAgain(t *testing.T) {
 		s.events = append(s.events, at(uint64(i), int64(i/3)))
 	}
 	s.put()
-	p := New(Span{0, Forever})
+	p := New(Span{0, Forever}, &Habits{})
 	got := make(map[nostr.ID]bool)
 	for n := 0; ; n++ {
 		ask, ok := p.Next()
@@ -320,7 +455,7 @@ func TestPagerAskedAgain(t *testing.T) {
 			p.Again()
 			continue
 		}
-		p.Done()
+		p.Done(500)
 	}
 	if len(got) != 35 {
 		t.Errorf("received %d of 35", len(got))
@@ -328,7 +463,7 @@ func TestPagerAskedAgain(t *testing.T) {
 }
 
 func TestPagerGivesUp(t *testing.T) {
-	p := New(Span{0, Forever})
+	p := New(Span{0, Forever}, &Habits{})
 	r := rand.New(rand.NewPCG(1, 1))
 	for n := uint64(0); ; n++ {
 		ask, ok := p.Next()
@@ -340,7 +475,7 @@ func TestPagerGivesUp(t *testing.T) {
 		}
 		e := at(r.Uint64(), ask.Since+r.Int64N(1<<40))
 		p.Received(e.id, e.at)
-		p.Done()
+		p.Done(500)
 	}
 	if !p.Exhausted() {
 		t.Error("ended without a word")

@@ -14,6 +14,7 @@ type books struct {
 	wanted    itemset.Bag
 	confirmed itemset.Known // completely answered and followed since
 	proven    itemset.Set   // completely answered once: what was stored then is here
+	unproven  itemset.Set   // answered, but the relay may have more than it showed
 	met       bool          // it was asked before this process began, and is not caught up with yet
 	held      itemset.Known // confirmed as of the mark; only what came since is not asked yet
 }
@@ -33,8 +34,25 @@ func (b *books) unconfirm() {
 // unprove forgets that anything was read in full.
 func (b *books) unprove() {
 	b.proven.Clear()
+	b.unproven.Clear()
 	b.met = false
 }
+
+// read takes that the relay has answered all that it was asked of an item: of all times, or only of late. unproven says that the relay may have
+// more than it showed.
+func (b *books) read(it want.Item, allTimes, unproven bool) {
+	switch {
+	case unproven:
+		b.unproven.Put(it)
+		b.proven.Drop(it)
+	case allTimes:
+		b.unproven.Drop(it)
+		b.proven.Put(it)
+	}
+}
+
+// known says whether an item is here completely, as far as was told when the relay was last heard.
+func (b *books) known(it want.Item) bool { return b.has(it) && !b.unproven.Has(it) }
 
 // meet takes whether the relay was asked before this process began.
 func (b *books) meet(before bool) { b.met = before }

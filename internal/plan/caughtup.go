@@ -31,13 +31,13 @@ func (p *Peer) CaughtUp() bool {
 	return open == len(c.later)
 }
 
-// noteComplete notes the time while everything wanted is confirmed, or was when
+// noteComplete notes the time while everything wanted is confirmed and proven, or was when
 // the relay was last heard. While nothing is wanted that is so too.
 func (p *Peer) noteComplete() {
 	if p.AllConfirmed() {
 		p.upToDate()
 	}
-	if p.confirmed.Len()+p.held.Len()+p.suspects.under.Refused() == p.wanted.Len() {
+	if p.unproven.Len() == 0 && p.confirmed.Len()+p.held.Len()+p.suspects.under.Refused() == p.wanted.Len() {
 		p.complete = p.now.Mono
 	}
 }

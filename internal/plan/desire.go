@@ -24,6 +24,7 @@ func (p *Peer) setWant(w *want.Want) {
 		if p.wanted.Sub(it) {
 			p.confirmed.Drop(it)
 			p.proven.Drop(it)
+			p.unproven.Drop(it)
 			p.held.Drop(it)
 			p.suspects.under.Drop(it)
 			if p.conn != nil {

@@ -16,11 +16,11 @@ func (p *Peer) parts() []status.Part {
 	out := make([]status.Part, 0, len(p.want.Repos))
 	for _, r := range p.want.Repos {
 		x := status.Part{Address: p.want.Repository(r.Item).Addresses[0], Roots: r.Roots()}
-		if p.has(r.Item) {
+		if p.known(r.Item) {
 			x.Confirmed++
 		}
 		r.EachRoot(func(it want.Item) {
-			if p.has(it) {
+			if p.known(it) {
 				x.Confirmed++
 			}
 		})

@@ -18,7 +18,7 @@ func (p *Peer) checkFigures() error {
 	var covers coverage.Count
 	repos, lacks := 0, 0
 	for _, r := range p.want.Repos {
-		if p.has(r.Item) {
+		if p.known(r.Item) {
 			repos++
 		}
 		s := p.coverage.Of(r.Ord)
@@ -28,8 +28,8 @@ func (p *Peer) checkFigures() error {
 			lacks++
 		}
 	}
-	if n := p.confirmedCount().Repositories; n != repos {
-		return fmt.Errorf("%d repositories count as confirmed, and %d are", n, repos)
+	if n, _ := p.confirmedCount(); n.Repositories != repos {
+		return fmt.Errorf("%d repositories count as confirmed, and %d are", n.Repositories, repos)
 	}
 	if share, lacking := p.coverage.Total(); covers != share || lacks != lacking {
 		return fmt.Errorf("coverage is %+v of %d, kept %+v of %d", covers, lacks, share, lacking)

@@ -54,6 +54,18 @@ func (c *character) truncate(r *rand.Rand) {
 	}
 }
 
+// choose makes some relays put into a page whatever they like of what matches, or take its ends for exclusive.
+func (c *character) choose(r *rand.Rand) {
+	if c.page < 20 || r.IntN(3) > 0 {
+		return
+	}
+	c.page, c.order = pick(r, c.page, 20), pick(r, "first", "any", "any", "newest")
+	c.open = c.order == "newest" || r.IntN(2) == 0
+	if r.IntN(2) == 0 {
+		c.neg = "notice"
+	}
+}
+
 func randomTemper(r *rand.Rand) temper {
 	of := func(most int) int { return pick(r, 0, 0, 0, r.IntN(most+1)) }
 	return temper{
@@ -74,6 +86,7 @@ func birth(t testing.TB, seed uint64) *world {
 	r := rand.New(rand.NewPCG(seed, 2))
 	c, cfg := randomCharacter(r), randomConfig(r)
 	c.truncate(r)
+	c.choose(rand.New(rand.NewPCG(seed, 3)))
 	w := newWorld(t, seed, c, cfg)
 	w.relay.temper, w.door = randomTemper(w.r), pick[int64](r, 120, 120, 3000)
 	for range w.r.IntN(20) {

@@ -29,7 +29,7 @@ func (c *comparing) look(t *task, l compare.Look) {
 		return
 	}
 	if l.Page != nil {
-		t.page(*l.Page)
+		t.page(*l.Page, &c.stored.habits)
 	}
 	c.stored.proceed(t)
 }

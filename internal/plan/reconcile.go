@@ -106,7 +106,7 @@ func (c *comparing) reconcile(t *task) {
 	case compare.Compare:
 		c.load(t)
 	case compare.PageMissing:
-		t.page(t.group.Since.Span())
+		t.page(t.group.Since.Span(), &c.stored.habits)
 		c.stored.askPage(t)
 	case compare.Done:
 		if t.filter.IDs == nil { // or the relay never said that it has them
@@ -310,6 +310,6 @@ func (c *comparing) noNegentropy(why string) {
 
 // pageWindows pages what is not compared of a task.
 func (c *comparing) pageWindows(t *task) {
-	t.page(t.neg.GiveUp())
+	t.page(t.neg.GiveUp(), &c.stored.habits)
 	c.stored.proceed(t)
 }

@@ -23,7 +23,8 @@ type character struct {
 	ids      int    // in a filter's ids, 0 = any
 	tooBig   string // closed, notice, empty (a NOTICE, then EOSE with nothing)
 	page     int    // events per filter and REQ
-	order    string // newest, oldest, moody
+	order    string // newest, oldest, moody, first (what came first first), any
+	open     bool   // since and until are exclusive
 	neg      string // works, notice, closed, negerr, silent, drop
 	records  int    // more are too big to reconcile, 0 = any
 	newest   int    // only so many are reconciled, without a word, 0 = all
@@ -280,6 +281,9 @@ func (f *fakeRelay) matching(x nostr.Filter) []*nostr.Event {
 }
 
 func (f *fakeRelay) page(x nostr.Filter) []*nostr.Event {
+	if f.character.open {
+		x = inside(x)
+	}
 	m := slices.DeleteFunc(f.matching(x), func(e *nostr.Event) bool { return f.withheld[e.ID] })
 	n := min(*x.Limit, f.character.page, len(m))
 	if x.IDs != nil && f.given > 0 {
@@ -289,11 +293,27 @@ func (f *fakeRelay) page(x nostr.Filter) []*nostr.Event {
 	if order == "moody" {
 		order = []string{"newest", "oldest"}[f.r.IntN(2)]
 	}
-	if order == "oldest" {
+	switch order {
+	case "oldest":
 		m = m[len(m)-n:]
 		slices.Reverse(m)
+	case "first":
+		slices.SortStableFunc(m, func(a, b *nostr.Event) int { return cmp.Compare(f.born[a.ID], f.born[b.ID]) })
+	case "any":
+		f.r.Shuffle(len(m), func(i, j int) { m[i], m[j] = m[j], m[i] })
 	}
 	return m[:n]
+}
+
+// inside returns x with since and until as they are for a relay that takes them for exclusive.
+func inside(x nostr.Filter) nostr.Filter {
+	if x.Since != nil {
+		x.Since = new(*x.Since + 1)
+	}
+	if x.Until != nil {
+		x.Until = new(*x.Until - 1)
+	}
+	return x
 }
 
 // reconciled is how many of the newest events the relay compares this time.

@@ -207,7 +207,7 @@ func (c *catchup) answered(r *request) {
 	}
 	switch r.kind {
 	case asksPage:
-		t.pager.Done()
+		t.pager.Done(r.most - requestRoom)
 	case asksIDs:
 		r.batch.Answered()
 		c.fetchEnded(t)
@@ -271,10 +271,9 @@ func (c *catchup) askPage(t *task) {
 		return
 	}
 	if !ok {
-		if t.pager.Gap() || t.pager.Exhausted() {
-			c.report(step.Warn, "possible gap: the relay has more events of one second than it sends at once", "filter", t.filter.Key())
+		if t.paged() {
+			c.report(step.Warn, "possible gap: the relay may have more than it sends: too much of one second, or now this and now that", "filter", t.filter.Key())
 		}
-		t.paged()
 		if t.neg == nil {
 			c.taskDone(t)
 			return

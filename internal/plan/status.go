@@ -30,7 +30,7 @@ func (p *Peer) Status() status.Relay {
 			s.Behind = p.now.Mono - p.complete
 			s.Want = status.Count{Repositories: len(p.want.Repos), Roots: p.wanted.Len() - 1 - len(p.want.Repos)}
 		}
-		s.Confirmed = p.confirmedCount()
+		s.Confirmed, s.Unproven = p.confirmedCount()
 		s.Refused = p.suspects.under.Refused()
 	}
 	if c := p.conn; c != nil {
@@ -43,6 +43,9 @@ func (p *Peer) Status() status.Relay {
 		}
 		if p.AllConfirmed() && !s.OnlyMailbox {
 			s.Phase = status.PhaseLive
+			if p.unproven.Len() > 0 {
+				s.Phase = status.PhaseUnproven
+			}
 		}
 	}
 	return s
@@ -51,14 +54,22 @@ func (p *Peer) Status() status.Relay {
 // Counted returns the totals so far.
 func (p *Peer) Counted() status.Counters { return p.counted }
 
-// confirmedCount counts what is confirmed, or was when the relay was last heard.
-func (p *Peer) confirmedCount() status.Count {
-	n := status.Count{Repositories: p.confirmed.Repos.Len() + p.held.Repos.Len()}
-	n.Roots = p.confirmed.Len() + p.held.Len() - n.Repositories
-	if p.has(want.Announcements) {
-		n.Roots--
+// confirmedCount counts what is confirmed, or was when the relay was last heard; apart that of which the relay may have more than it showed.
+func (p *Peer) confirmedCount() (confirmed, unproven status.Count) {
+	for it := range p.unproven.Above(want.Announcements) {
+		switch {
+		case !p.has(it):
+		case p.repository(it):
+			unproven.Repositories++
+		default:
+			unproven.Roots++
+		}
 	}
-	return n
+	repos, all := p.confirmed.Repos.Len()+p.held.Repos.Len(), p.confirmed.Len()+p.held.Len()
+	if p.has(want.Announcements) {
+		all--
+	}
+	return status.Count{Repositories: repos - unproven.Repositories, Roots: all - repos - unproven.Roots}, unproven
 }
 
 // sweptRoots counts the root events that have no live REQ.

@@ -165,7 +165,7 @@ func (c *catchup) proceed(t *task) {
 	case t.pager != nil:
 		c.askPage(t)
 	case t.neg == nil && (t.group.Since.Bounded() || c.comparing.pages()):
-		t.page(t.group.Since.Span())
+		t.page(t.group.Since.Span(), &c.habits)
 		c.askPage(t)
 	default:
 		c.comparing.reconcile(t)
@@ -236,10 +236,9 @@ func (c *catchup) taskDone(t *task) {
 	}
 	g.over = true
 	c.groups = slices.DeleteFunc(c.groups, func(x *group) bool { return x == g })
+	unproven := slices.ContainsFunc(g.tasks, func(t *task) bool { return t.unproven })
 	for _, it := range g.Items {
-		if !g.Since.Bounded() {
-			c.proven.Put(it)
-		}
+		c.read(it, !g.Since.Bounded(), unproven)
 		again := c.held.Drop(it)
 		if c.confirmed.Put(it, c.repository(it)) && !again {
 			c.rest.progress()

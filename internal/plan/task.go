@@ -22,6 +22,7 @@ type task struct {
 	doubted   bool // it was asked whether the relay answers filters without kinds
 	req       *request
 	pager     *paging.Pager
+	unproven  bool // the relay may have more than its pages showed
 	tally     coverage.Tally
 	neg       *compare.Comparison
 	undecided []*request // answered requests by id that are not decided yet
@@ -31,17 +32,23 @@ type task struct {
 	lacks     []nostr.ID // where everything is compared: what the relay lacks of what others are shown
 }
 
-// page has what lies in s read page by page.
-func (t *task) page(s paging.Span) { t.pager = paging.New(s) }
+// page has what lies in s read page by page, from a relay with habits.
+func (t *task) page(s paging.Span, h *paging.Habits) { t.pager = paging.New(s, h) }
 
-// paged ends the reading of pages.
-func (t *task) paged() { t.pager = nil }
+// paged ends the reading of pages. It reports whether they may have left out an event that nothing else would show: one that was asked for by
+// id in vain is known.
+func (t *task) paged() (unproven bool) {
+	unproven = t.pager.Unproven()
+	t.unproven = t.unproven || unproven && (t.neg == nil || !t.neg.Paged())
+	t.pager = nil
+	return unproven
+}
 
 // compares begins a comparison, or the getting of events by id.
 func (t *task) compares(n *compare.Comparison) { t.neg = n }
 
 // forget drops all that the task has found: it begins again.
-func (t *task) forget() { t.pager, t.neg, t.tally = nil, nil, coverage.Tally{} }
+func (t *task) forget() { t.pager, t.neg, t.tally, t.unproven = nil, nil, coverage.Tally{}, false }
 
 // detach lets the task go on, though the door has not decided all of what the request r brought.
 func (t *task) detach(r *request) { t.undecided, t.req = append(t.undecided, r), nil }

@@ -7,6 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/notices"
+	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/step"
 )
 
@@ -17,6 +18,7 @@ type wire struct {
 	opened     health.Now
 	told       capacity.Capacity // as the relay tells
 	limits     capacity.Capacity // as learned
+	habits     paging.Habits     // as its pages have shown
 	requests   map[string]*request
 	doorAt     time.Duration // when the door last decided something of a stored request
 	pausedTill time.Duration
@@ -63,7 +65,7 @@ func (w *wire) slower(idle bool) {
 
 // anew forgets what was learned of what the relay bears: it may bear more now.
 func (w *wire) anew() {
-	w.limits, w.slow, w.pace = w.told, false, capacity.Pace{}
+	w.limits, w.slow, w.pace, w.habits = w.told, false, capacity.Pace{}, paging.Habits{}
 }
 
 // fewer learns that the relay bears no more REQs than are open after one was refused as too many. New ones wait until all

@@ -13,6 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/testkit"
 )
 
@@ -65,6 +66,9 @@ func TestASecondLargerThanAPage(t *testing.T) {
 		p.here.WantStored(x.all()...)
 		if n := asks(p.relay); n > 150 {
 			t.Errorf("asked %d times", n)
+		}
+		if s := state(t, p.here, p.relay.URL); s.Phase != status.PhaseUnproven || s.Unproven != (status.Count{Repositories: 1}) || s.Confirmed.Repositories != 0 || s.Behind < 10*time.Second {
+			t.Errorf("a second that no page holds is told as %+v", s)
 		}
 		if !strings.Contains(log.String(), "possible gap") {
 			t.Errorf("nothing is said of the second that no page holds:\n%s", log)

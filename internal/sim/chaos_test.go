@@ -138,6 +138,17 @@ func (c *chaos) fake(name string) *testkit.FakeRelay {
 	}
 	// These need pages that hold more than what nobody asked for, and than one second brings.
 	f.Loose, f.Quarter = r.IntN(6) == 0 && (f.PageCap == 0 || f.PageCap == 500), r.IntN(6) == 0 && f.PageCap > 7
+	switch c.rare.IntN(12) { // whatever a page has, it holds what one second brings
+	case 0:
+		f.First = true
+	case 1:
+		f.Any = true
+	case 2:
+		f.Inside = true
+	}
+	if f.First || f.Any || f.Inside {
+		f.PageCap, f.Neg = pick(c.rare, 20, 50), pick(c.rare, f.Neg, testkit.NegNotice)
+	}
 	if r.IntN(3) == 0 {
 		f.Subs = pick(r, tooMany...)
 	}

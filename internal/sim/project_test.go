@@ -84,13 +84,13 @@ func state(t *testing.T, g *sim.Graspd, u grasp.RelayURL) status.Relay {
 	return status.Relay{}
 }
 
-// settle waits until everything that is wanted is confirmed and nothing more comes to be wanted, and tells how long that took.
+// settle waits until everything that is wanted was answered and nothing more comes to be wanted, and tells how long that took.
 func settle(t *testing.T, g *sim.Graspd, patience time.Duration) time.Duration {
 	t.Helper()
 	begun, since := time.Now(), time.Now()
 	for time.Since(begun) < patience {
 		wait(time.Second)
-		if slices.ContainsFunc(states(t, g), func(s status.Relay) bool { return s.Phase != "live" }) {
+		if slices.ContainsFunc(states(t, g), func(s status.Relay) bool { return s.Phase != status.PhaseLive && s.Phase != status.PhaseUnproven }) {
 			since = time.Now()
 		}
 		if time.Since(since) > 12*time.Second { // what has just come is wanted after the batch window

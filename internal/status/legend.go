@@ -29,7 +29,7 @@ func ofAll() []Word {
 		{"index relay", "a relay that you named with --index-relays", "sync.relays.index", ""},
 		{"known as", "why graspd knows the relay: you named it, so many repositories name it, or it is the mailbox of so many people", "", ""},
 		{"state", "how the relay or the repository stands, in one of the words of this list", "sync.relays.phase", ""},
-		{"phase", "what graspd does with the relay now: waiting, idle, dialing, syncing or live", "sync.relays.phase", ""},
+		{"phase", "what graspd does with the relay now: waiting, idle, dialing, syncing, unproven or live", "sync.relays.phase", ""},
 		{"health", "healthy; degraded after a failure; dead after a day of failures", "sync.relays.health", "ngit_sync_relay_status"},
 	}
 }
@@ -43,6 +43,7 @@ func ofRelays() []Word {
 		{"incomplete for", "how long something that graspd wants from the relay has not been complete here", "", "graspd_sync_behind_seconds"},
 		{"wanted", "repositories that are kept here and name the relay, with their root events", "sync.relays.want", "graspd_sync_wanted"},
 		{"complete", "graspd knows that everything which the relay has of it is here; for a repository, so with all its relays, and all git data that its events name is here, too", "sync.relays.confirmed", "graspd_sync_confirmed"},
+		{"not proven", "the relay has answered, and may have more than it showed: more events of one second than it sends at once, or now these and now those; graspd asks again once a day", "sync.relays.unproven", "graspd_sync_unproven"},
 		{"partial", "some of a repository's root events are complete here as far as this relay goes, others are not yet", "repositories.relays.confirmed", ""},
 		{"unknown", "graspd does not know yet whether anything of the repository is complete here as far as this relay goes", "repositories.relays.confirmed", ""},
 		{"roots", "root events, which begin a thread: issues, patches and pull requests; in the list of relays, how many are complete of those wanted", "sync.relays.want.roots", "graspd_sync_wanted"},

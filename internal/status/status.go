@@ -15,11 +15,12 @@ type Relay struct {
 	Bootstrap    bool           `json:"bootstrap"`
 	Mailbox      int            `json:"mailbox_people,omitempty"` // people whose mailbox it is (GRASP-03)
 	Index        bool           `json:"index,omitempty"`          // the operator has named it as an index
-	Phase        string         `json:"phase"`                    // idle, waiting, dialing, syncing or live
+	Phase        string         `json:"phase"`                    // idle, waiting, dialing, syncing, unproven or live
 	Health       Health         `json:"health"`
 	Want         Count          `json:"want"`
 	Confirmed    Count          `json:"confirmed"`
-	InFlight     int            `json:"in_flight"` // items whose stored events are being asked for
+	Unproven     Count          `json:"unproven,omitzero"` // answered, but the relay may have more than it showed
+	InFlight     int            `json:"in_flight"`         // items whose stored events are being asked for
 	LiveREQs     int            `json:"live_subscriptions"`
 	SweptRoots   int            `json:"swept_roots"`
 	Turn         Seconds        `json:"turn_seconds"`         // how long until each swept root has been asked for again; 0 without any
@@ -49,6 +50,8 @@ const (
 	PhaseDialing = "dialing"
 	PhaseSyncing = "syncing"
 	PhaseLive    = "live"
+
+	PhaseUnproven = "unproven"
 )
 
 // Counters are totals since the relay got its slot.
@@ -120,6 +123,10 @@ func Figures() []Figure {
 		{"graspd_sync_confirmed", "How much of what graspd wants of the relay is known to be complete.", false, []string{"item"}, func(r *Relay, tell told) {
 			tell(float64(r.Confirmed.Repositories), "repositories")
 			tell(float64(r.Confirmed.Roots), "roots")
+		}},
+		{"graspd_sync_unproven", "How much of what graspd wants of the relay was answered in a way that does not prove that it is complete.", false, []string{"item"}, func(r *Relay, tell told) {
+			tell(float64(r.Unproven.Repositories), "repositories")
+			tell(float64(r.Unproven.Roots), "roots")
 		}},
 		{"graspd_sync_behind_seconds", "For how long something that graspd wants of the relay has not been known to be complete; 0 when all is.", false, nil, func(r *Relay, tell told) { tell(r.Behind.Seconds()) }},
 		{"graspd_sync_in_flight", "Items whose stored events are being fetched.", false, nil, func(r *Relay, tell told) { tell(float64(r.InFlight)) }},

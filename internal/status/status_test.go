@@ -12,7 +12,7 @@ import (
 )
 
 var full = Relay{
-	URL: "wss://relay.example", Bootstrap: true, Mailbox: 12, Index: true, Phase: "dialing", Health: Degraded, Want: Count{5, 40}, Confirmed: Count{4, 39}, InFlight: 2, LiveREQs: 3,
+	URL: "wss://relay.example", Bootstrap: true, Mailbox: 12, Index: true, Phase: "dialing", Health: Degraded, Want: Count{5, 40}, Confirmed: Count{4, 39}, Unproven: Count{0, 3}, InFlight: 2, LiveREQs: 3,
 	SweptRoots: 7, Turn: Seconds{3605*time.Second + 400*time.Millisecond}, Refused: 1, Negentropy: "works", Failures: 6, Cause: "refused by \xff\xfeit",
 	FailingSince: Moment{time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)},
 	NextAttempt:  Moment{time.Date(2026, 11, 21, 13, 30, 0, 987, time.FixedZone("", 3600))}, LastAlive: Moment{time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)},
@@ -24,7 +24,7 @@ var full = Relay{
 func TestTheDocumentAndBack(t *testing.T) {
 	for want, r := range map[string]Relay{
 		`{"url":"wss://relay.example","bootstrap":true,"mailbox_people":12,"index":true,"phase":"dialing","health":"degraded","want":{"repositories":5,"roots":40},` +
-			`"confirmed":{"repositories":4,"roots":39},"in_flight":2,"live_subscriptions":3,"swept_roots":7,"turn_seconds":3605,"refused_repositories":1,` +
+			`"confirmed":{"repositories":4,"roots":39},"unproven":{"repositories":0,"roots":3},"in_flight":2,"live_subscriptions":3,"swept_roots":7,"turn_seconds":3605,"refused_repositories":1,` +
 			`"negentropy":"works","failures":6,"cause":"refused by ` + "\uFFFD" + `it","failing_since":"2026-11-20T12:30:00Z","next_attempt":"2026-11-21T12:30:00Z","last_alive":"2026-11-20T12:00:00Z",` +
 			`"events":{"live":12,"catchup":7400,"daily":3},"gaps":4,"undelivered":5,"uptime":0.9996,"coverage":0.97}`: full,
 		`{"url":"","bootstrap":false,"phase":"idle","health":"healthy","want":{"repositories":0,"roots":0},"confirmed":{"repositories":0,"roots":0},` +
@@ -69,7 +69,7 @@ func read(f Figure, r *Relay) (values []float64, labels [][]string) {
 func TestFigures(t *testing.T) {
 	want := map[string][]float64{
 		"ngit_sync_relay_connected": {1}, "ngit_sync_connection_attempts_total": {6, 2}, "ngit_sync_relay_status": {2}, "ngit_sync_relay_failures": {6},
-		"ngit_sync_gap_events_total": {4}, "graspd_sync_mailbox_people": {12}, "graspd_sync_wanted": {5, 40}, "graspd_sync_confirmed": {4, 39}, "graspd_sync_behind_seconds": {90},
+		"ngit_sync_gap_events_total": {4}, "graspd_sync_mailbox_people": {12}, "graspd_sync_wanted": {5, 40}, "graspd_sync_confirmed": {4, 39}, "graspd_sync_unproven": {0, 3}, "graspd_sync_behind_seconds": {90},
 		"graspd_sync_in_flight": {2}, "graspd_sync_live_subscriptions": {3}, "graspd_sync_swept_roots": {7}, "graspd_sync_events_total": {12, 7400, 3},
 		"graspd_sync_undelivered_total": {5}, "graspd_sync_reconciliation_rounds_total": {11}, "graspd_sync_reconciliation_bytes_total": {1000, 500},
 		"graspd_sync_reconciled_events_total": {100}, "graspd_sync_uptime_ratio": {0.9996}, "graspd_sync_coverage_ratio": {0.97},

@@ -67,6 +67,7 @@ func States() []Word {
 		{Name: PhaseIdle, Meaning: "a relay that is not connected, as graspd wants nothing from it now", JSON: "sync.relays.phase"},
 		{Name: PhaseDialing, Meaning: "graspd is connecting to the relay", JSON: "sync.relays.phase"},
 		{Name: PhaseSyncing, Meaning: "a relay that is connected; graspd is asking it for what is not complete here yet", JSON: "sync.relays.phase"},
+		{Name: PhaseUnproven, Meaning: "a relay that is connected and has answered everything; some of that is not proven to be complete, as the relay may have more than it showed", JSON: "sync.relays.phase"},
 		{Name: PhaseLive, Meaning: "a relay that is connected; all that graspd wants from it is complete here, or asked for in turns", JSON: "sync.relays.phase"},
 	}
 }

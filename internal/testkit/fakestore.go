@@ -55,6 +55,9 @@ func (f *FakeRelay) Events() []*nostr.Event {
 // match returns the answer to a filter from the stored events, capped and ordered by the relay's habits.
 func (c *fakeConn) match(fl nostr.Filter) []*nostr.Event {
 	f := c.relay
+	if f.Inside {
+		fl = inside(fl)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []*nostr.Event
@@ -63,9 +66,14 @@ func (c *fakeConn) match(fl nostr.Filter) []*nostr.Event {
 			out = append(out, e)
 		}
 	}
-	slices.SortFunc(out, newestFirst)
+	if !f.First {
+		slices.SortFunc(out, newestFirst)
+	}
 	if f.Oldest || f.Moody && c.rng.IntN(2) == 0 {
 		slices.Reverse(out)
+	}
+	if f.Any {
+		c.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	}
 	out = out[:min(len(out), f.page(fl.Limit))]
 	if fl.IDs != nil && f.Given > 0 {
@@ -75,6 +83,17 @@ func (c *fakeConn) match(fl nostr.Filter) []*nostr.Event {
 		c.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	}
 	return out
+}
+
+// inside returns a filter with since and until as they are for a relay that takes them for exclusive.
+func inside(fl nostr.Filter) nostr.Filter {
+	if fl.Since != nil {
+		fl.Since = new(*fl.Since + 1)
+	}
+	if fl.Until != nil {
+		fl.Until = new(*fl.Until - 1)
+	}
+	return fl
 }
 
 func newestFirst(a, b *nostr.Event) int {
