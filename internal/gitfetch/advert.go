@@ -22,11 +22,15 @@ type advert struct {
 	sideband           int // bytes of a frame; 0 for none
 	ofsDelta, thinPack bool
 	multiAck           bool // offered: some servers insist that a request names it
-	anyID              bool // a request may name ids that the server does not show
+	tipID, anyID       bool // a request may name ids that the server does not show: of hidden refs, and of what refs lead to
 }
 
-// byID reports whether the server may be asked for ids that it does not show. An empty repository has nothing to give.
-func (a *advert) byID() bool { return len(a.refs.ids) > 0 && (a.version == 2 || a.anyID) }
+// byID reports whether to ask the server for ids that it does not show. An empty repository has nothing to give.
+func (a *advert) byID() bool { return len(a.refs.ids) > 0 }
+
+// offers reports whether the server says that it takes such requests, and gives whether it gives whatever its refs lead to.
+func (a *advert) offers() bool { return a.gives() || a.tipID }
+func (a *advert) gives() bool  { return a.version == 2 || a.anyID }
 
 // advertised asks for what the server offers, and for the refs.
 func (s *exchange) advertised(ctx context.Context) (*advert, error) {
@@ -193,7 +197,9 @@ func (a *advert) capability(name, value string) error {
 		a.thinPack = true
 	case "multi_ack_detailed":
 		a.multiAck = true
-	case "allow-tip-sha1-in-want", "allow-reachable-sha1-in-want":
+	case "allow-tip-sha1-in-want":
+		a.tipID = true
+	case "allow-reachable-sha1-in-want":
 		a.anyID = true
 	case "symref":
 		if target, is := strings.CutPrefix(value, "HEAD:"); is {

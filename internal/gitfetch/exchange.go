@@ -28,6 +28,9 @@ type exchange struct {
 	res   Result
 	left  int64 // bytes of packs that may still come
 	given map[gitwire.ObjectID]bool
+	kept  map[gitwire.ObjectID]bool // whether what was refused by id may be there all the same
+
+	withholds bool // some of it may, so that the caller may ask for more
 }
 
 // ask is one HTTP request.

@@ -127,7 +127,8 @@ func TestFetchesByID(t *testing.T) {
 	}{
 		{"version 2 gives whatever is there", 2, "", 4, []string{list(main), list(old, dev), list(hidden)}, list(nowhere, nothing)},
 		{"no more often than allowed", 2, "", 2, []string{list(main), list(old, dev)}, list(nowhere, hidden, nothing)},
-		{"version 0 does not", 0, "", 4, []string{list(main)}, list(nowhere, old, hidden, nothing)},
+		// It does not say so, and gives what its tips lead to all the same.
+		{"version 0", 0, "", 4, []string{list(main), list(old, dev)}, list(nowhere, hidden, nothing)},
 		{"version 0 that does", 0, "uploadpack.allowReachableSHA1InWant=true", 4, []string{list(main), list(old, dev), list(hidden)}, list(nowhere, nothing)},
 		// git over HTTP gives what its tips lead to as well.
 		{"version 1 that gives tips", 1, "uploadpack.allowTipSHA1InWant=true", 9, []string{list(main), list(old, dev), list(hidden)}, list(nowhere, nothing)},
@@ -147,6 +148,61 @@ func TestFetchesByID(t *testing.T) {
 			}
 			if slices.Contains(tt.packs, list(hidden)) {
 				has(t, mine, hidden)
+			}
+		})
+	}
+}
+
+// What a server refuses to give by id may come with what it shows, and is told from what it does not have.
+func TestWhatAServerWithholds(t *testing.T) {
+	dir := story(t)
+	main, old := idOf(t, dir, "main"), idOf(t, dir, "main~10")
+	nowhere := mustID(t, strings.Repeat("1", 40))
+	for _, tt := range []struct {
+		name     string
+		version  int
+		config   string
+		refuses  string // by id, "" as git does
+		withheld []gitwire.ObjectID
+		lacks    int
+		said     string
+		fails    bool
+	}{
+		{"by git's words", 0, "", "ERR upload-pack: not our ref " + old.String(), []gitwire.ObjectID{old, nowhere}, 2, "not our ref", false},
+		{"by its own", 0, "", "ERR no", []gitwire.ObjectID{old, nowhere}, 2, "no", false},
+		{"by a status", 0, "", "500", []gitwire.ObjectID{old, nowhere}, 2, "HTTP 500", false},
+		{"by nothing", 1, "", "", []gitwire.ObjectID{nowhere}, 1, "not our ref", false},
+		{"although it offers tips", 0, "uploadpack.allowTipSHA1InWant=true", "ERR upload-pack: not our ref " + old.String(), []gitwire.ObjectID{old, nowhere}, 2, "not our ref", false},
+		{"what it does not have", 0, "uploadpack.allowReachableSHA1InWant=true", "", nil, 1, "not our ref " + nowhere.String(), false},
+		{"in version 2, what it does not have", 2, "", "", nil, 1, "not our ref " + nowhere.String(), false},
+		{"in version 2, by its own words", 2, "", "ERR WANTED not valid", []gitwire.ObjectID{old, nowhere}, 2, "not valid", false},
+		{"too many requests", 0, "", "429", nil, 0, "", true},
+		{"too much to do", 0, "", "503", nil, 0, "", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			config := []string{"transfer.hideRefs=refs/pull/2"}
+			if tt.config != "" {
+				config = append(config, tt.config)
+			}
+			h, url := serve(t, dir, tt.version, config...)
+			h.refuses = func(body string) string {
+				if strings.Contains(body, "want "+main.String()) {
+					return ""
+				}
+				_, wanted, _ := strings.Cut(body, "want ")
+				return strings.Replace(tt.refuses, "WANTED", wanted[:40], 1)
+			}
+			var packs []string
+			r := gitfetch.Request{URL: url, Groups: [][]gitwire.ObjectID{{main}, {old}, {nowhere}}, Pack: into(t, repository(t, ""), &packs)}
+			res, err := local(gitfetch.Bounds{}).Fetch(t.Context(), r)
+			if tt.fails {
+				if status, is := errors.AsType[*gitfetch.StatusError](err); !is {
+					t.Errorf("%+v, %v", status, err)
+				}
+				return
+			}
+			if err != nil || !slices.Equal(res.Withheld, tt.withheld) || len(res.Lacks) != tt.lacks || !strings.Contains(res.Said, tt.said) || len(packs) != 3-tt.lacks {
+				t.Errorf("%d packs, %+v, %v", len(packs), res, err)
 			}
 		})
 	}
@@ -207,6 +263,7 @@ func TestWhenTheServerHasSentAll(t *testing.T) {
 		"shown and by id":    {[][]gitwire.ObjectID{{main}, {old}}, "read, packed, read, heard, packed"},
 		"two by id":          {[][]gitwire.ObjectID{{old}, {older}}, "read, packed, read, heard, packed"},
 		"one that is absent": {[][]gitwire.ObjectID{{main}, {absent}}, "read, packed"},
+		"one after another":  {[][]gitwire.ObjectID{{absent}, {old}}, "read, heard, packed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, url := serve(t, dir, 2)

@@ -98,9 +98,14 @@ type Result struct {
 	Requests int                // HTTP requests that were made
 	Bytes    int64              // that came
 	Lacks    []gitwire.ObjectID // wanted ids that the server neither shows nor gave by id; each once
+	// Withheld are those of Lacks that the server may have all the same, as it does not give by id whatever it has. They may come with the
+	// refs that lead to them.
+	Withheld []gitwire.ObjectID
+	Said     string // how the server refused to give by id what it does not show, the last time; "" where it did not
 }
 
-// Fetch fetches the wanted objects from one server. Of a group of which the server lacks an object it takes nothing. The error of Fetch
+// Fetch fetches the wanted objects from one server. It asks by id for what the server does not show, also where the server does not say that
+// it gives anything by id: many do. Of a group of which the server lacks an object it takes nothing. The error of Fetch
 // wraps publicnet.ErrForbidden, [ErrTooMuch], [ErrSilent], a [*StatusError], a [*ServerError] or a [*ProtocolError] where it is one of
 // these. An error of Request.Pack comes as it is. Any other error wraps the error of the connection.
 func (c *Client) Fetch(ctx context.Context, r Request) (Result, error) {
@@ -125,6 +130,7 @@ func (c *Client) run(ctx context.Context, r Request, then func(context.Context, 
 		s.res.Refs = a.refs.list()
 		err = then(ctx, s, a)
 		s.res.Lacks = s.lacks(r.Groups, a)
+		s.res.Withheld = s.withheld(a)
 	}
 	if err == nil {
 		return s.res, nil
@@ -146,6 +152,19 @@ func (s *exchange) lacks(groups [][]gitwire.ObjectID, a *advert) (out []gitwire.
 			out = append(out, id)
 		}
 		seen[id] = true
+	}
+	return out
+}
+
+// withheld returns what is lacked of which the server has not shown that it does not have it.
+func (s *exchange) withheld(a *advert) (out []gitwire.ObjectID) {
+	if len(a.refs.ids) == 0 {
+		return nil
+	}
+	for _, id := range s.res.Lacks {
+		if !a.gives() || s.kept[id] {
+			out = append(out, id)
+		}
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -95,7 +96,8 @@ type host struct {
 	t       testing.TB
 	dir     string
 	version int
-	config  []string // name=value
+	config  []string                 // name=value
+	refuses func(body string) string // a status or a line instead of a pack; nil, and "": none
 
 	mu    sync.Mutex
 	asked []string // method, path and version of each request
@@ -144,6 +146,18 @@ func (h *host) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	case "/some/r.git/git-upload-pack":
 		if got := q.Header.Get("Content-Type"); got != "application/x-git-upload-pack-request" {
 			h.t.Errorf("a request of type %q", got)
+		}
+		if h.refuses != nil && strings.Contains(string(body), "want ") {
+			switch no := h.refuses(string(body)); {
+			case strings.HasPrefix(no, "ERR"):
+				w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
+				w.Write(pktline.Append(nil, no))
+				return
+			case no != "":
+				code, _ := strconv.Atoi(no)
+				w.WriteHeader(code)
+				return
+			}
 		}
 		w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
 	default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ const maxWants = gitwire.MaxWants
 
 // take fetches the groups that the server shows, and then the others by id, as far as the server lets it.
 func (s *exchange) take(ctx context.Context, r Request, a *advert) error {
-	s.given = map[gitwire.ObjectID]bool{}
+	s.given, s.kept = map[gitwire.ObjectID]bool{}, map[gitwire.ObjectID]bool{}
 	packs, others := sort(r.Groups, a.refs.shows)
 	if !a.byID() {
 		others = nil
@@ -82,19 +83,44 @@ func (s *exchange) takeByID(ctx context.Context, r Request, a *advert, groups []
 			continue
 		}
 		asked++
-		err := s.pack(ctx, r, a, g, i == len(groups)-1 || asked == s.client.cfg.Bounds.ByID)
-		if text, is := notThere(err, g); is {
+		last := (i == len(groups)-1 || asked == s.client.cfg.Bounds.ByID && a.gives()) && !s.withholds
+		err := s.pack(ctx, r, a, g, last)
+		text, is := notThere(err, g)
+		switch {
+		case is:
+			s.refusedByID(a, g, text)
 			for _, id := range g {
 				missing[id] = strings.Contains(text, id.String())
 			}
-			continue
-		}
-		if err != nil {
+		case err != nil && !a.offers() && refusal(err): // such servers refuse in any way, and the next request too
+			s.refusedByID(a, g, err.Error())
+			return nil
+		case err != nil:
 			return err
+		default:
+			got = append(got, g)
 		}
-		got = append(got, g)
 	}
 	return nil
+}
+
+// refusedByID notes how the server refused a group. Only git says "not our ref", and of what it has only where it gives no ids.
+func (s *exchange) refusedByID(a *advert, group []gitwire.ObjectID, text string) {
+	s.res.Said = text
+	for _, id := range group {
+		s.kept[id] = !a.gives() || !strings.Contains(text, "not our ref")
+		s.withholds = s.withholds || s.kept[id]
+	}
+}
+
+// refusal reports whether an error is the server's answer to this request: not a failure of the connection, nor a wish for fewer requests.
+func refusal(err error) bool {
+	if status, is := errors.AsType[*StatusError](err); is {
+		return status.Code != http.StatusTooManyRequests && status.Code != http.StatusServiceUnavailable
+	}
+	_, server := errors.AsType[*ServerError](err)
+	_, protocol := errors.AsType[*ProtocolError](err)
+	return server || protocol
 }
 
 // covered reports whether one of the packs has every id of the group.

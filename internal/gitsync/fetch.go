@@ -43,7 +43,7 @@ func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	}
 	defer taking.Close()
 	began := s.cfg.Now()
-	result, err := s.ask(ctx, f, lack, taking)
+	result, text, err := s.ask(ctx, f, lack, taking)
 	if !errors.Is(err, context.Canceled) {
 		s.counts.time(err != nil, s.cfg.Now().Mono-began.Mono)
 	}
@@ -52,7 +52,7 @@ func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	if notTaken(err) && len(lack.Needs) == 1 && len(f.Needs) == 1 {
 		s.refused.put(lack.Needs[0].IDs)
 	}
-	s.count(f, result, taking, err)
+	s.count(f, result, text, taking, err)
 	return out
 }
 
@@ -66,8 +66,9 @@ func noLonger(events []nostr.ID, lack ledger.Lack) (out []nostr.ID) {
 	return out
 }
 
-// ask fetches the missing data from a server, and tells the plan when the server is quiet and when it has sent everything.
-func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack ledger.Lack, taking *hosting.Taking) (gitfetch.Result, error) {
+// ask fetches the missing data from a server, and tells the plan when the server is quiet and when it has sent everything. It returns in words
+// what did not come.
+func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack ledger.Lack, taking *hosting.Taking) (gitfetch.Result, string, error) {
 	r := gitfetch.Request{URL: string(f.Source), Haves: taking.Haves(), MaxBytes: taking.MaxBytes()}
 	if s.cfg.Reticent && !slices.Contains(lack.Sources, f.Source) {
 		r.Haves = nil
@@ -92,7 +93,11 @@ func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack ledger.Lack, takin
 		silent.Stop()
 		tell(s.heard)
 	}
-	return s.cfg.Fetcher.Fetch(ctx, r)
+	first, err := s.cfg.Fetcher.Fetch(ctx, r)
+	if err != nil {
+		return first, "", err
+	}
+	return s.led(ctx, f, r, lack, taking, first)
 }
 
 // answerOf returns what the error of a fetch tells about the server, and for how long the server wants to be left alone.
@@ -131,16 +136,15 @@ func notTaken(err error) bool {
 	return is && pack.Check != ""
 }
 
-func (s *Sync) count(f gitplan.Fetch, r gitfetch.Result, taking *hosting.Taking, err error) {
+func (s *Sync) count(f gitplan.Fetch, r gitfetch.Result, text string, taking *hosting.Taking, err error) {
 	s.counts.fetches.Add(1)
 	s.counts.bytes.Add(uint64(r.Bytes))
 	s.counts.brought.Add(uint64(len(taking.Brought)))
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.counts.failed.Add(1)
 	}
-	text := ""
-	if err == nil && len(taking.Brought) == 0 {
-		text = "does not have what is lacked here"
+	if len(taking.Brought) > 0 {
+		text = ""
 	}
 	s.book.noted(f, s.cfg.Now().Wall, err, text)
 	if len(taking.Brought) > 0 {

@@ -58,6 +58,7 @@ type Sync struct {
 	counts counters
 
 	refused refused
+	vain    vain
 
 	plan   *gitplan.Plan                 // owned by Run
 	under  map[uint64]context.CancelFunc // owned by Run

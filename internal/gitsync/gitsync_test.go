@@ -51,7 +51,7 @@ func TestWhatARelayBringsIsFetched(t *testing.T) {
 		if list, all := w.sync.Lacking(10); len(list) != 0 || all != 0 {
 			t.Errorf("%v lack something", list)
 		}
-		if x := w.standing(repo); len(x.Lacks) != 0 || len(x.Sources) != 2 || x.Sources[1].Text != "does not have what is lacked here" || x.Sources[0].Error+x.Sources[0].Text != "" {
+		if x := w.standing(repo); len(x.Lacks) != 0 || len(x.Sources) != 2 || x.Sources[1].Text != "shows no refs" || x.Sources[0].Error+x.Sources[0].Text != "" {
 			t.Errorf("%+v", x)
 		}
 	})

@@ -55,10 +55,15 @@ type site struct {
 	most   int              // groups whose pack is not too much
 	byID   int              // groups that it is asked for in one request, as it shows none of its ids; 0: any number
 	shows  *gitwire.Refs
+	strict bool                 // it gives by id only what it shows
 	meet   func()               // once it has been asked
 	asked  []time.Duration      // when, since the start
 	wanted [][]gitwire.ObjectID // of the last request
 	told   []gitwire.ObjectID   // tips that are here, at the last request
+}
+
+func (s *site) showsID(id gitwire.ObjectID) bool {
+	return slices.ContainsFunc(s.shows.List, func(r gitwire.Ref) bool { return r.ID == id })
 }
 
 // world is a relay with its repositories in memory, in a bubble, and the other servers that there are.
@@ -195,10 +200,15 @@ func (w *world) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch.Res
 		if s.byID > 0 && i >= s.byID {
 			break
 		}
+		if s.strict && slices.ContainsFunc(g, func(id gitwire.ObjectID) bool { return !s.showsID(id) }) {
+			res.Lacks, res.Withheld, res.Said = append(res.Lacks, g...), append(res.Withheld, g...), "not our ref"
+			continue
+		}
 		if !slices.ContainsFunc(g, func(id gitwire.ObjectID) bool { return !s.has[id] }) {
 			ids = append(ids, g...)
 		}
 	}
+	res.Refs = s.shows
 	w.mu.Lock()
 	w.sites[r.URL].wanted, w.sites[r.URL].told = r.Groups, r.Haves
 	w.mu.Unlock()

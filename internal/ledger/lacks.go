@@ -39,6 +39,7 @@ type Need struct {
 	Event   nostr.ID
 	Author  nostr.PubKey
 	IDs     []gitwire.ObjectID
+	Refs    []string       // the refs that the event names
 	Tip     bool           // the object is the commit of a pull request
 	Came    int64          // unix time at which the event came, if it waits; 0 for a served event
 	Pushed  bool           // a client brought the event, and will probably push
@@ -138,7 +139,11 @@ func (l *lacking) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	out.Needs = append(out.Needs, Need{Event: s.ID, Author: s.Author, IDs: missing, Came: w.Came, Pushed: w.Event != nil && w.Source == store.Direct})
+	n := Need{Event: s.ID, Author: s.Author, IDs: missing, Came: w.Came, Pushed: w.Event != nil && w.Source == store.Direct}
+	for _, r := range s.Refs {
+		n.Refs = append(n.Refs, r.Name)
+	}
+	out.Needs = append(out.Needs, n)
 	return nil
 }
 
@@ -193,7 +198,7 @@ func (l *lacking) lackOfTip(to []Need, out *Lack, p refs.PullRequest, e *nostr.E
 	if err != nil || len(missing) == 0 {
 		return to, err
 	}
-	n := Need{Event: e.ID, Author: e.PubKey, IDs: missing, Tip: true, Came: w.Came, Pushed: w.Event != nil && w.Source == store.Direct}
+	n := Need{Event: e.ID, Author: e.PubKey, IDs: missing, Refs: []string{p.Name()}, Tip: true, Came: w.Came, Pushed: w.Event != nil && w.Source == store.Direct}
 	if tip, err := nip34.ParseTip(e); err == nil {
 		n.Sources = l.service.Sources(nil, tip.Clone, sourcesOfTip)
 	}
