@@ -29,6 +29,7 @@ type exchange struct {
 	repo    Repository
 	service gitwire.Service
 	version gitwire.Version
+	lfs     bool          // git-lfs asks, and not git
 	units   *fair.Grant   // of memory
 	lent    *bufio.Reader // from readers; nil is none
 	began   time.Time     // when the whole request for a pack had been read
@@ -120,6 +121,9 @@ func (x *exchange) choose(rest string) (func() error, error) {
 		x.service = gitwire.ReceivePack
 		return x.push, x.allow(http.MethodPost)
 	}
+	if x.lfs = isLFS(rest); x.lfs {
+		return nil, &failure{status: http.StatusNotFound, text: noLFS}
+	}
 	return nil, &failure{status: http.StatusForbidden, text: dumb}
 }
 
@@ -172,6 +176,10 @@ func (x *exchange) fail(f *failure) {
 		answer = Failed
 	}
 	x.counts.count(x.service, x.version, answer)
+	if x.lfs {
+		failLFS(x.w, f)
+		return
+	}
 	http.Error(x.w, fmt.Sprint(f.status, " ", f.text), f.status)
 }
 

@@ -19,6 +19,9 @@ func (x *exchange) push() error {
 	if err := ignoreUnsupported(x.out.c.EnableFullDuplex()); err != nil { // the answer begins while the pack still comes
 		return err
 	}
+	// A client may still send when the answer is whole. git, by libcurl, then stops and reads the answer if it knows that the connection ends;
+	// else it sends until it is cut off, and prints that instead.
+	x.w.Header()["Connection"] = []string{"close"}
 	p, err := gitwire.ParsePush(&metered{src: plain, pay: x.hold})
 	var known *failure
 	var wrong *gitwire.RequestError

@@ -117,7 +117,7 @@ func TestGitShowsRefusals(t *testing.T) {
 	dir := emptyRepository(t)
 	w.serve("r", dir)
 	trees := map[int]string{}
-	for _, bytes := range []int{1000, 5 << 20, 50 << 20} {
+	for _, bytes := range []int{1000, 5 << 20, 50 << 20, 120 << 20} {
 		trees[bytes] = worktree(t, bytes)
 	}
 	const sentence = "no state event for this push: publish your repository state (kind 30618) first"
@@ -131,7 +131,12 @@ func TestGitShowsRefusals(t *testing.T) {
 		{"a small one", 1000, []string{"trunk"}, nil, []string{"remote: " + sentence, "[remote rejected] trunk -> trunk (not now)"}},
 		{"5 MB", 5 << 20, []string{"trunk"}, nil, []string{"remote: " + sentence, "[remote rejected] trunk -> trunk (not now)"}},
 		{"50 MB", 50 << 20, []string{"trunk"}, nil, []string{"remote: " + sentence, "[remote rejected] trunk -> trunk (not now)"}},
+		{"120 MB, of which 64 are read", 120 << 20, []string{"trunk"}, nil, []string{"remote: " + sentence, "[remote rejected] trunk -> trunk (not now)"}},
 		{"50 MB, of which 45 are read", 50 << 20, []string{"trunk"}, func(_ context.Context, p githttp.PushCall) githttp.PushResult {
+			_, err := io.Copy(io.Discard, p.Pack)
+			return githttp.PushResult{Unpack: fmt.Sprint(err), Outcomes: p.Push.RefuseAll("too much")}
+		}, []string{"remote unpack failed: the pack has more than the 45 MiB that may be pushed at once", "[remote rejected] trunk -> trunk (too much)"}},
+		{"120 MB, of which 109 are read", 120 << 20, []string{"trunk"}, func(_ context.Context, p githttp.PushCall) githttp.PushResult {
 			_, err := io.Copy(io.Discard, p.Pack)
 			return githttp.PushResult{Unpack: fmt.Sprint(err), Outcomes: p.Push.RefuseAll("too much")}
 		}, []string{"remote unpack failed: the pack has more than the 45 MiB that may be pushed at once", "[remote rejected] trunk -> trunk (too much)"}},
@@ -152,7 +157,7 @@ func TestGitShowsRefusals(t *testing.T) {
 				t.Errorf("%s: git prints\n%swithout %q", c.what, said, want)
 			}
 		}
-		if strings.Contains(said, "RPC failed") || strings.Contains(said, "hung up") || strings.Contains(said, "bad band") {
+		if strings.Contains(said, "RPC failed") || strings.Contains(said, "hung up") || strings.Contains(said, "bad band") || strings.Contains(said, "up-to-date") {
 			t.Errorf("%s: git prints\n%s", c.what, said)
 		}
 	}

@@ -119,7 +119,7 @@ func (x *description) peeled(tips []gitwire.ObjectID, new bool) (map[gitwire.Obj
 func (x *description) allCommits(ids []gitwire.ObjectID) error {
 	for _, id := range ids {
 		if kind := x.kinds[id]; kind != "" && kind != "commit" {
-			return &PackError{Text: fmt.Sprintf("%s is a %s, and a branch must be a commit", id, kind)}
+			return &PackError{NotCommit: id, Text: fmt.Sprintf("%s is a %s, and must be a commit", id, kind)}
 		}
 	}
 	return nil

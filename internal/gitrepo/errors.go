@@ -36,7 +36,9 @@ type PackError struct {
 	Text    string
 	Check   string // git's id of the check that an object failed (git-fsck(1)), or Unreadable; ""
 	ByLimit bool   // the pack is not wrong, but above a bound of this relay
-	Costly  bool   // git used much of the processor to find that out
+	// NotCommit is the one of Proving.Commits that is something else; zero where all are commits.
+	NotCommit gitwire.ObjectID
+	Costly    bool // git used much of the processor to find that out
 }
 
 // Unreadable stands for a check where an object has a form that git cannot read at all.

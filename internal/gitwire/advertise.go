@@ -10,7 +10,7 @@ import (
 const (
 	uploadCapabilities = "multi_ack thin-pack side-band side-band-64k ofs-delta shallow deepen-since deepen-not" +
 		" deepen-relative no-progress include-tag multi_ack_detailed allow-tip-sha1-in-want allow-reachable-sha1-in-want no-done"
-	receiveCapabilities = "report-status report-status-v2 delete-refs side-band-64k quiet atomic ofs-delta"
+	receiveCapabilities = "report-status report-status-v2 delete-refs side-band-64k quiet atomic ofs-delta push-options"
 	fetchFeatures       = "shallow wait-for-done filter ref-in-want sideband-all"
 )
 

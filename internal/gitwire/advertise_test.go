@@ -53,7 +53,7 @@ func TestAdvertisementOfNothing(t *testing.T) {
 	if want := "before" + header(gitwire.UploadPack) + frames(nothing+upload, "flush"); got != want {
 		t.Errorf("%q", got)
 	}
-	receive := "report-status report-status-v2 delete-refs side-band-64k quiet atomic ofs-delta object-format=sha1 agent=graspd/1\n"
+	receive := "report-status report-status-v2 delete-refs side-band-64k quiet atomic ofs-delta push-options object-format=sha1 agent=graspd/1\n"
 	got = string(gitwire.AppendAdvertisement(nil, gitwire.ReceivePack, 1, refs, "graspd/1"))
 	if want := header(gitwire.ReceivePack) + frames("version 1\n", nothing+receive, "flush"); got != want {
 		t.Errorf("%q", got)

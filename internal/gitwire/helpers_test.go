@@ -19,6 +19,7 @@ import (
 var offer = []string{
 	"-c", "uploadpack.allowFilter=true", "-c", "uploadpack.allowTipSHA1InWant=true", "-c", "uploadpack.allowReachableSHA1InWant=true",
 	"-c", "uploadpack.allowRefInWant=true", "-c", "uploadpack.allowSidebandAll=true", "-c", "transfer.advertiseObjectInfo=true",
+	"-c", "receive.advertisePushOptions=true",
 }
 
 // environment is one in which git behaves alike everywhere.

@@ -177,15 +177,11 @@ func reportable(ref string) bool {
 	return ref != "" && len(ref) <= 4*MaxRefName && !strings.ContainsFunc(ref, func(c rune) bool { return c <= ' ' || c == 0x7f })
 }
 
+// option takes a push option. Nobody here asks for any, so those beyond MaxPushOptions are forgotten.
 func (r *pushReader) option(line []byte) error {
-	const most = 1 << 10
-	switch {
-	case len(line) > most:
-		return refuse("a push option of %d bytes, %d at most", len(line), most)
-	case len(r.push.Options) >= MaxPushOptions:
-		return refuse("more than %d push options", MaxPushOptions)
+	if len(r.push.Options) < MaxPushOptions {
+		r.push.Options = append(r.push.Options, string(line))
 	}
-	r.push.Options = append(r.push.Options, string(line))
 	return nil
 }
 

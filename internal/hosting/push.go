@@ -134,7 +134,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	}
 	proof, err := q.Prove(ctx, p.proving())
 	if err != nil {
-		return v, err
+		return v, p.naming(err)
 	}
 	if err := p.h.fits(ctx, p.opened.Repository, proof.Bytes); err != nil {
 		return v, err
@@ -195,6 +195,25 @@ func (p *push) proving() gitrepo.Proving {
 		}
 	}
 	return out
+}
+
+// naming says of which ref an object was to be that is no commit.
+func (p *push) naming(err error) error {
+	wrong, is := errors.AsType[*gitrepo.PackError](err)
+	if !is || wrong.NotCommit.IsZero() {
+		return err
+	}
+	for _, c := range p.refs.Commands {
+		if c.New != wrong.NotCommit || refs.IsTag(c.Ref) {
+			continue
+		}
+		as := "is a branch"
+		if refs.IsTip(c.Ref) {
+			as = "is at the commit that its event names"
+		}
+		return reason{BadPack, fmt.Sprintf("%s, as %s %s: push %[4]s^{commit}", wrong.Text, c.Ref, as, c.New)}
+	}
+	return err
 }
 
 // errSigned ends a turn of the writer that finds that an upload's event has come meanwhile.

@@ -259,6 +259,10 @@ func TestGitPrintsWhatTipsMayNot(t *testing.T) {
 		"push", "--atomic", "--force", url, base+":"+name(pr), tip+":"+unknown(1))
 	r.must("push", url, tip+":"+unknown(1))
 	refused(fmt.Sprintf("commit %s was pushed here before and waits for its event, so not %s: publish the event first", tip, base), url, base+":"+unknown(1))
+	r.must("tag", "-a", "-m", "x", "v1", tip)
+	tag := strings.TrimSpace(r.must("rev-parse", "v1"))
+	wrong := fmt.Sprintf("%s is a tag, and must be a commit, as %s is at the commit that its event names: push %[1]s^{commit}", tag, unknown(2))
+	r.prints([]string{"error: remote unpack failed: " + wrong, rejected("v1", unknown(2), wrong)}, "push", url, "v1:"+unknown(2))
 	many := []string{"push", url}
 	for n := range refs.MaxPushTips + 1 {
 		many = append(many, tip+":"+unknown(100+n))

@@ -79,6 +79,9 @@ func isBranchOrTag(name string) bool { return isBranch(name) || IsTag(name) }
 // IsTag reports whether name is that of a tag.
 func IsTag(name string) bool { return strings.HasPrefix(name, tags) }
 
+// IsTip reports whether a name is one of the tips of events: refs/nostr/<event id>.
+func IsTip(name string) bool { return strings.HasPrefix(name, tips) }
+
 func isBranch(name string) bool { return strings.HasPrefix(name, branches) }
 
 // The namespaces that repositories have here.

@@ -145,7 +145,7 @@ func (q *quarantine) proveTips(tips, commits []gitwire.ObjectID) (gitrepo.Proof,
 	}
 	for _, id := range commits {
 		if kind := all[id].kind; kind != "commit" {
-			return gitrepo.Proof{}, &gitrepo.PackError{Text: fmt.Sprintf("%s is a %s, and a branch must be a commit", id, kind)}
+			return gitrepo.Proof{}, &gitrepo.PackError{NotCommit: id, Text: fmt.Sprintf("%s is a %s, and must be a commit", id, kind)}
 		}
 	}
 	if tip, ok := all.tooDeep(tips); ok && len(q.objects) > 0 {
