@@ -198,6 +198,8 @@ func TestProblems(t *testing.T) {
 		{"disk unknown", with(fakeStore{room: errors.New("gone")}), []string{"graspd does not know whether there is room on the disk: gone"}},
 		{"disk failed", with(fakeStore{room: store.ErrFull, failed: errors.New("broken")}, bootstrap), []string{
 			"graspd stores nothing until the next start: broken", told}},
+		{"disk failed for now", with(fakeStore{failed: fmt.Errorf("%w: full", store.ErrPaused)}), []string{
+			"graspd stores nothing for now, and opens its storage anew every minute until that works: storage failed for now: full"}},
 		{"none was reached", since(with(fakeStore{}, early)), []string{status.Unreached([]status.Relay{{URL: "wss://r0.example.net", Behind: time.Hour}}, began)}},
 		{"one was reached", since(with(fakeStore{}, early, reached)), nil},
 	} {

@@ -40,7 +40,9 @@ func (c Config) Look(ctx context.Context) []string {
 // troubles returns what is wrong, also with these relays.
 func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 	list := []string{}
-	if err := c.Store.Failure(); err != nil {
+	if err := c.Store.Failure(); errors.Is(err, store.ErrPaused) {
+		list = append(list, fmt.Sprintf("graspd stores nothing for now, and opens its storage anew every minute until that works: %v", err))
+	} else if err != nil {
 		list = append(list, fmt.Sprintf("graspd stores nothing until the next start: %v", err))
 	} else if err := c.Store.Room(); errors.Is(err, store.ErrNoInodes) {
 		list = append(list, "graspd stores nothing: the disk has no free inodes left but those that graspd keeps free (--disk-floor): remove small files, or use a file system with more inodes")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -368,4 +369,81 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A disk that is full for a while, below the floor, or files that are short: within a minute of the end of that events are stored again, whether
+// somebody publishes meanwhile or not. Who heard OK finds their event, and nobody else does.
+func TestAFailureThatPasses(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var on atomic.Bool
+			var log bytes.Buffer
+			disk := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if on.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+					return syscall.ENOSPC
+				}
+				return nil
+			}))
+			w := newWorld(t, setup{fs: disk, config: ingest.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}})
+			defer w.end()
+			repo := announcement(1, "tool", time.Now())
+			w.want(w.publish(w.client(), repo), policy.Accept)
+			on.Store(true)
+			lost := issue(2, repo, time.Now(), "lost")
+			w.want(w.publish(w.client(), lost), policy.Failed)
+			for i := range 10 * 60 {
+				time.Sleep(time.Second)
+				if busy {
+					w.want(w.publish(w.client(), issue(3, repo, time.Now(), fmt.Sprint(i))), policy.Failed)
+				}
+			}
+			if err := w.store.Failure(); !errors.Is(err, store.ErrPaused) {
+				t.Fatalf("after ten minutes: %v", err)
+			}
+			on.Store(false)
+			for range 61 {
+				if time.Sleep(time.Second); busy {
+					w.publish(w.client(), issue(3, repo, time.Now(), "any"))
+				}
+			}
+			if err := w.store.Failure(); err != nil {
+				t.Fatalf("a minute after it: %v", err)
+			}
+			if w.get(lost.ID) != nil {
+				t.Error("an event is there whose sender heard that it is not")
+			}
+			w.want(w.publish(w.client(), lost), policy.Accept)
+			w.end()
+			if n := strings.Count(log.String(), "cannot be opened anew yet"); n < 9 || n > 11 {
+				t.Errorf("%d tries in ten minutes:\n%s", n, log.String())
+			}
+			if n := strings.Count(log.String(), "storage was opened anew"); n != 1 {
+				t.Errorf("the end was told %d times", n)
+			}
+		})
+	}
+}
+
+// TestAFailureThatNobodyMeets: where the disk fails between commits, and nobody publishes, the store is opened anew all the same.
+func TestAFailureThatNobodyMeets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var on atomic.Bool
+		w := newWorld(t, setup{fs: errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if on.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+				return syscall.EMFILE
+			}
+			return nil
+		}))})
+		defer w.end()
+		time.Sleep(time.Hour)
+		on.Store(true)
+		if err := w.store.KeepNotes(map[string][]byte{"a": nil}, nil); !errors.Is(err, store.ErrPaused) {
+			t.Fatal(err)
+		}
+		on.Store(false)
+		time.Sleep(61 * time.Second)
+		if err := w.store.Failure(); err != nil {
+			t.Error(err)
+		}
+	})
 }

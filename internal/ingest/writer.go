@@ -39,6 +39,7 @@ type writer struct {
 	failed  time.Time     // when the last commit failed; zero after one that did not
 	commits bucket.Bucket // commits that may come while no client waits; see quietGap
 	late    bool          // DrainTime is over: the writer decides nothing more
+	look    time.Time     // when the writer looks next whether the store is to be opened anew
 	open    openBatch
 
 	chores    []chore // the chores below; of those that are due the first comes first
@@ -64,6 +65,7 @@ func (w *writer) run(ctx context.Context) {
 	defer timer.Stop()
 	w.purging.due = w.door.mustPurge()
 	for ctx.Err() == nil {
+		w.reopen()
 		w.receiveRules()
 		w.receiveTurn()
 		more := w.fill()
@@ -138,7 +140,7 @@ func (w *writer) full() bool {
 
 // pause returns how long it is until something is due even if no event comes.
 func (w *writer) pause() time.Duration {
-	wait := time.Until(w.firstDue())
+	wait := min(time.Until(w.firstDue()), time.Until(w.look))
 	if !w.open.idle() {
 		wait = min(wait, time.Until(w.open.deadline))
 	}

@@ -47,7 +47,9 @@ func (f *guardedFile) SyncTo(length int64) (full bool, err error) {
 
 // Close implements vfs.File.
 func (f *guardedFile) Close() error {
-	f.g.failed(f.File.Close())
+	if err := f.File.Close(); err != nil {
+		f.g.fail(err)
+	}
 	return nil
 }
 
@@ -56,18 +58,10 @@ func (f *guardedFile) do(op func() error) error {
 	if f.moved {
 		return op()
 	}
-	if f.log && f.g.failed(nil) {
+	if f.g.onDisk(op) || f.log {
 		return nil
 	}
-	err := op()
-	if err == nil {
-		return nil
-	}
-	f.g.failed(err)
-	if f.log {
-		return nil
-	}
-	if f.move() != nil {
+	if err := f.move(); err != nil {
 		return err
 	}
 	return op()

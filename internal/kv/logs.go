@@ -51,5 +51,27 @@ func damagedLogs(fsys vfs.FS, dir string, do func(path string, w *walFile, at in
 	return nil
 }
 
+// SyncLogs makes durable what stands in the engine's logs. Opening a store puts that into tables, which must not be newer than the logs after a
+// power cut.
+func SyncLogs(fsys vfs.FS, dir string) error {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !IsWAL(name) {
+			continue
+		}
+		f, err := fsys.OpenReadWrite(fsys.PathJoin(dir, name), vfs.WriteCategoryUnspecified)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // byNumber compares the names of logs, which are numbers of six digits or more.
 func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }

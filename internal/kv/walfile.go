@@ -56,23 +56,30 @@ type walChunk struct {
 
 // chunk returns the chunk at a place, if there is a whole one of this log.
 func (w *walFile) chunk(at int) (c walChunk, ok bool) {
+	c, number, ok := w.anyChunk(at)
+	return c, ok && number == w.number
+}
+
+// anyChunk returns the chunk at a place, if there is a whole one, and the number of its log: the engine writes over files of older logs.
+func (w *walFile) anyChunk(at int) (c walChunk, number uint32, ok bool) {
 	b := w.b[at:min(len(w.b), at/walBlock*walBlock+walBlock)]
-	if len(b) < walHeader || b[6] < walFull || b[6] >= walEncodings || binary.LittleEndian.Uint32(b[7:]) != w.number {
-		return c, false
+	if len(b) < walHeader || b[6] < walFull || b[6] >= walEncodings {
+		return c, 0, false
 	}
+	number = binary.LittleEndian.Uint32(b[7:])
 	header := walHeader
 	if c.part = (b[6] - walFull) % 4; b[6] >= walSyncFull {
 		if header = walSyncHeader; len(b) < header {
-			return c, false
+			return c, 0, false
 		}
 		c.durable = int(min(binary.LittleEndian.Uint64(b[walHeader:]), 1<<62))
 	}
 	end := header + int(binary.LittleEndian.Uint16(b[4:]))
 	if end > len(b) || walSum(b[6:end]) != binary.LittleEndian.Uint32(b) {
-		return c, false
+		return c, 0, false
 	}
 	c.payload, c.end = b[header:end], at+end
-	return c, true
+	return c, number, true
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -99,8 +106,11 @@ func (w *walFile) each(do func(record []byte) error) (damaged []int, err error) 
 				h.lost(at)
 				whole = false
 			}
+			older, _, other := w.anyChunk(at)
 			if at++; blank {
 				at = end
+			} else if other { // what it holds may look like the end of this log
+				at = older.end
 			}
 			continue
 		}

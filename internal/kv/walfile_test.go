@@ -212,6 +212,19 @@ func TestLogWalkOfALogThatIsBeingClosed(t *testing.T) {
 	}
 }
 
+// TestLogWalkOverAnOlderLog: what an older log holds is not taken for the end of the one that was written over it, whatever it says.
+func TestLogWalkOverAnOlderLog(t *testing.T) {
+	end := append(make([]byte, 6), walFull, logNumber+1, 0, 0, 0)
+	old := numbered(t, 3, true, true, bytes.Repeat(end, 20), bytes.Repeat(end, 20), bytes.Repeat(end, 20))
+	l := engineLog(t, true, false, texts(len(end)*20-1)...) // the same length, with its number
+	w := walFile{b: append(bytes.Clone(l.b), old.b[l.ends[0]:]...), number: logNumber}
+	n := 0
+	damaged, err := w.each(func([]byte) error { n++; return nil })
+	if err != nil || damaged != nil || n != 1 || l.ends[0] != old.ends[0] {
+		t.Errorf("%d records, damaged at %v, %v", n, damaged, err)
+	}
+}
+
 // TestLogWalkOfManyDamages tells each place.
 func TestLogWalkOfManyDamages(t *testing.T) {
 	all := texts(100, 100, 100, 100, 100, 100)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -86,7 +87,7 @@ func (s *Store) Begin() (*Batch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return newBatch(&draft{
-		s: s, w: s.db.NewIndexedBatchWithSize(s.usual), epoch: s.cur.epoch, counters: s.cur.counters, unfinished: s.unfinished,
+		s: s, w: s.engine.db.NewIndexedBatchWithSize(s.usual), epoch: s.cur.epoch, counters: s.cur.counters, unfinished: s.unfinished,
 	}), nil
 }
 
@@ -99,8 +100,8 @@ func (s *Store) take() error {
 		return ErrClosed
 	case s.opt.ReadOnly:
 		return ErrReadOnly
-	case s.failed != nil:
-		return s.failed
+	case s.engine.failed != nil:
+		return s.engine.failed
 	case s.writing:
 		return ErrBusy
 	}
@@ -137,7 +138,8 @@ func (b *Batch) Commit() (layout.Seq, error) {
 	if err := b.s.roomFor(2 * b.w.Len()); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
-	if err := b.s.apply(b.w); err != nil {
+	if err := b.s.apply(b.s.engine, b.w); err != nil {
+		b.s.engine.lost = slices.Clone(b.w.Repr())
 		return 0, fmt.Errorf("commit: %w", err)
 	}
 	// The commit point: from here on the batch survives a power cut, and readers may see it.
@@ -150,14 +152,14 @@ func (b *Batch) Commit() (layout.Seq, error) {
 }
 
 // apply writes and syncs. An error here leaves open what a restart will find, so it stops the store.
-func (s *Store) apply(w *pebble.Batch) error {
-	if err := s.Failure(); err != nil {
+func (s *Store) apply(e *engine, w *pebble.Batch) error {
+	if err := s.failureOf(e); err != nil {
 		return err
 	}
 	if err := w.Commit(pebble.Sync); err != nil {
-		return s.fail(err)
+		return s.fail(e, err)
 	}
-	return s.Failure() // the guard of the disk tells nobody else
+	return s.failureOf(e) // the guard of the disk tells nobody else
 }
 
 // Discard drops the batch unless it was committed. The caller may call it more than once.

@@ -62,7 +62,7 @@ func (b *Broken) readable(tables string) error {
 
 // Each calls do with every key of a table. Both slices are valid only during the call.
 func (b *Broken) Each(table byte, do func(key, value []byte) error) error {
-	return index.EachKey(b.s.db, table, do)
+	return index.EachKey(b.s.engine.db, table, do)
 }
 
 // Beside opens the new store that will take the place of the broken one, in a directory beside it. The new store has no rules, as the old
@@ -77,7 +77,7 @@ func (b *Broken) Beside() (*Store, error) {
 // Close closes what Open opened. The store is still held.
 func (b *Broken) Close() error {
 	b.s.release(b.s.cur)
-	return b.s.db.Close()
+	return b.s.drop(b.s.engine)
 }
 
 // Release lets others open the store.

@@ -12,27 +12,26 @@ import (
 // Copy copies the store into dir, which must not be there, while others write and read the store. The copy has everything that was durable
 // when Copy was called. Tables never change, so Copy shares them with the store by hard links where the disks allow that. After an error
 // nothing of the copy is left. Nobody may call Close meanwhile.
-func (s *Store) Copy(dir string) error {
-	s.mu.Lock()
-	closed, failed := s.closed, s.failed
-	s.mu.Unlock()
-	if closed {
-		return ErrClosed
+func (s *Store) Copy(dir string) (err error) {
+	e, err := s.use()
+	if err != nil {
+		return err
 	}
-	if failed != nil {
-		return failed
+	defer func() { err = errors.Join(err, s.drop(e)) }()
+	if err := s.failureOf(e); err != nil {
+		return err
 	}
 	// Until the engine has written a table, it does not know how long its list of tables is, and copies none of it.
-	if err := s.db.Flush(); err != nil {
+	if err := e.db.Flush(); err != nil {
 		return fmt.Errorf("copy store: %w", err)
 	}
 	head := s.Head()
 	for try := 1; ; try++ {
-		err := s.copyOnce(dir, head)
+		err := s.copyOnce(e, dir, head)
 		if err == nil {
 			return nil
 		}
-		if try == copyTries || !errors.Is(err, kv.ErrDamaged) || s.Failure() != nil {
+		if try == copyTries || !errors.Is(err, kv.ErrDamaged) || s.failureOf(e) != nil {
 			return fmt.Errorf("copy store: %w", err)
 		}
 	}
@@ -43,14 +42,14 @@ func (s *Store) Copy(dir string) error {
 const copyTries = 3
 
 // copyOnce makes a copy that can be opened and has every entry up to head, or leaves nothing.
-func (s *Store) copyOnce(dir string, head layout.Seq) error {
-	if err := s.db.Checkpoint(dir); err != nil {
+func (s *Store) copyOnce(e *engine, dir string, head layout.Seq) error {
+	if err := e.db.Checkpoint(dir); err != nil {
 		return err
 	}
 	o := s.opt
 	o.Dir, o.FS, o.ReadOnly = dir, kv.Unlocked{FS: o.FS}, true
 	c := newStore(o)
-	if err := errors.Join(s.Failure(), kv.TrimLogs(s.opt.FS, dir), c.opens(head), kv.SyncParent(s.opt.FS, dir)); err != nil {
+	if err := errors.Join(s.failureOf(e), kv.TrimLogs(s.opt.FS, dir), c.opens(head), kv.SyncParent(s.opt.FS, dir)); err != nil {
 		return errors.Join(err, s.opt.FS.RemoveAll(dir))
 	}
 	return nil

@@ -16,24 +16,24 @@ import (
 
 // Compact brings the store into its final shape on disk.
 func Compact(s *Store) {
-	if err := s.db.Flush(); err != nil {
+	if err := s.engine.db.Flush(); err != nil {
 		panic(err)
 	}
-	if err := s.db.Compact(context.Background(), []byte{0}, []byte{255}, false); err != nil {
+	if err := s.engine.db.Compact(context.Background(), []byte{0}, []byte{255}, false); err != nil {
 		panic(err)
 	}
 }
 
 // Flush writes what is in memory into a table.
 func Flush(s *Store) {
-	if err := s.db.Flush(); err != nil {
+	if err := s.engine.db.Flush(); err != nil {
 		panic(err)
 	}
 }
 
 // Size is the bytes on disk of one table.
 func Size(s *Store, table byte) uint64 {
-	n, err := s.db.EstimateDiskUsage([]byte{table}, []byte{table + 1})
+	n, err := s.engine.db.EstimateDiskUsage([]byte{table}, []byte{table + 1})
 	if err != nil {
 		panic(err)
 	}
@@ -42,7 +42,7 @@ func Size(s *Store, table byte) uint64 {
 
 // SetFormat writes another format version.
 func SetFormat(s *Store, n uint32) {
-	if err := s.db.Set(layout.MetaKey(layout.MetaFormat), binary.BigEndian.AppendUint32(nil, n), pebble.Sync); err != nil {
+	if err := s.engine.db.Set(layout.MetaKey(layout.MetaFormat), binary.BigEndian.AppendUint32(nil, n), pebble.Sync); err != nil {
 		panic(err)
 	}
 }
@@ -65,7 +65,7 @@ func Blocks(fs vfs.FS, path string) map[int]string {
 // KeysOf is how many keys some tables have.
 func KeysOf(s *Store, tables string) (n int) {
 	for _, t := range []byte(tables) {
-		if err := index.EachKey(s.db, t, func(_, _ []byte) error { n++; return nil }); err != nil {
+		if err := index.EachKey(s.engine.db, t, func(_, _ []byte) error { n++; return nil }); err != nil {
 			panic(err)
 		}
 	}
@@ -74,7 +74,17 @@ func KeysOf(s *Store, tables string) (n int) {
 
 // TableBytes is what the tables have that are in use.
 func TableBytes(s *Store) int64 {
-	m := s.db.Metrics()
+	m := s.engine.db.Metrics()
 	total := m.Total()
 	return total.TablesSize
+}
+
+// Opened tells whether the engine that a View reads is open.
+func Opened(v *View) func() bool {
+	s, e := v.s, v.st.engine
+	return func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return e.refs > 0
+	}
 }

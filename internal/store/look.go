@@ -35,11 +35,11 @@ func damaged(err error) error {
 // The engine takes a torn end of its list of tables for a write that the power cut off, and removes the tables that
 // are not on it. After a crash there are such tables, but none that is missed: so when there are some, what the
 // counters say must be there. And it takes what it cannot read of its newest log for such a write, too.
-func (s *Store) look(lock *pebble.Lock) (err error) {
+func (s *Store) look(e *engine, lock *pebble.Lock) (err error) {
 	if err := kv.CheckLogs(s.opt.FS, s.opt.Dir); err != nil {
 		return err
 	}
-	db, err := s.engine(lock, true)
+	db, err := s.openEngine(e, lock, true)
 	if err != nil {
 		return err
 	}

@@ -10,13 +10,12 @@ import (
 // Notes returns all values that KeepNotes got, by name. Notes are small, have nothing to do with events, and mean something only to their
 // writer.
 func (s *Store) Notes() (_ map[string][]byte, err error) {
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
-	if closed {
-		return nil, ErrClosed
+	e, err := s.use()
+	if err != nil {
+		return nil, err
 	}
-	it, err := index.TableIter(s.db, layout.TableNote)
+	defer index.CloseAfter(func() error { return s.drop(e) }, &err)
+	it, err := index.TableIter(e.db, layout.TableNote)
 	if err != nil {
 		return nil, fmt.Errorf("read notes: %w", err)
 	}
@@ -33,12 +32,17 @@ func (s *Store) Notes() (_ map[string][]byte, err error) {
 
 // KeepNotes writes some notes and removes others, all of it or nothing; when it returns, that is durable. One goroutine at a time may call
 // it, also while a Batch is open. KeepNotes fails with ErrFull and ErrFailed as a commit does.
-func (s *Store) KeepNotes(set map[string][]byte, remove []string) error {
+func (s *Store) KeepNotes(set map[string][]byte, remove []string) (err error) {
 	if err := s.takeNotes(); err != nil {
 		return err
 	}
 	defer s.giveNotesBack()
-	w := s.db.NewBatch()
+	e, err := s.use()
+	if err != nil {
+		return err
+	}
+	defer index.CloseAfter(func() error { return s.drop(e) }, &err)
+	w := e.db.NewBatch()
 	defer w.Close()
 	for name, value := range set {
 		if err := w.Set(layout.NoteKey(name), value, nil); err != nil {
@@ -56,7 +60,7 @@ func (s *Store) KeepNotes(set map[string][]byte, remove []string) error {
 	if err := s.roomFor(2 * w.Len()); err != nil {
 		return fmt.Errorf("keep notes: %w", err)
 	}
-	if err := s.apply(w); err != nil {
+	if err := s.apply(e, w); err != nil {
 		return fmt.Errorf("keep notes: %w", err)
 	}
 	return nil

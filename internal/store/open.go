@@ -43,57 +43,39 @@ func (s *Store) open() error {
 
 // openLocked opens the store under a lock, which stays the caller's where it fails.
 func (s *Store) openLocked(lock *pebble.Lock) error {
-	s.disk = kv.NewGuard(s.opt.FS, s.opt.Dir, func(err error) { s.fail(err) })
+	e := s.newEngine()
+	s.engine = e
 	used, err := kv.HasFiles(s.opt.FS, s.opt.Dir)
 	if err != nil {
 		return err
 	}
 	if used {
-		err = s.look(lock)
+		err = s.look(e, lock)
 	} else if s.opt.ReadOnly {
 		err = ErrNone
 	}
 	if err != nil {
 		return err
 	}
-	db, err := s.engine(lock, s.opt.ReadOnly)
-	if err != nil {
+	if e.db, err = s.openEngine(e, lock, s.opt.ReadOnly); err != nil {
 		return err
 	}
-	s.db = db
 	c, epoch, err := s.prepare()
 	if err != nil {
-		return errors.Join(damaged(err), db.Close())
+		return errors.Join(damaged(err), e.db.Close())
 	}
 	if !s.opt.ReadOnly {
-		s.sketch.Load(db)
-		if s.unfinished, err = index.CountUnfinished(db); err != nil {
-			return errors.Join(damaged(err), db.Close())
+		s.sketch.Load(e.db)
+		if s.unfinished, err = index.CountUnfinished(e.db); err != nil {
+			return errors.Join(damaged(err), e.db.Close())
 		}
-		if s.tally, err = loadTally(db); err != nil {
-			return errors.Join(damaged(err), db.Close())
+		if s.tally, err = loadTally(e.db); err != nil {
+			return errors.Join(damaged(err), e.db.Close())
 		}
 	}
-	s.cur = &state{snap: db.NewSnapshot(), refs: 1, epoch: epoch, counters: c}
-	if s.tally != nil {
-		s.cur.waits = s.tally.kinds
-	}
+	s.cur = s.newState(e, c, epoch)
 	s.ring.start(c.Head)
 	return nil
-}
-
-// engine opens the key-value store.
-func (s *Store) engine(lock *pebble.Lock, readOnly bool) (*pebble.DB, error) {
-	p := s.opt.tune(s.disk, lock, func(err error) { s.fail(err) }).Options()
-	p.ReadOnly = readOnly
-	db, err := pebble.Open(s.opt.Dir, p)
-	if err != nil {
-		if err = damaged(err); errors.Is(err, kv.ErrDamaged) {
-			err = fmt.Errorf("%w (by %s)", err, kv.Manifest(s.opt.FS, s.opt.Dir))
-		}
-		return nil, errors.Join(err, s.Failure())
-	}
-	return db, nil
 }
 
 // prepare reads the meta data, writes what is missing, and forgets removals, which only readers of a past process
@@ -102,10 +84,10 @@ func (s *Store) prepare() (c layout.Counters, epoch uint32, err error) {
 	if err := s.Failure(); err != nil {
 		return c, 0, err
 	}
-	if c, err = readMeta(s.db); err != nil {
+	if c, err = readMeta(s.engine.db); err != nil {
 		return c, 0, err
 	}
-	w := s.db.NewBatch()
+	w := s.engine.db.NewBatch()
 	defer w.Close()
 	if epoch, err = s.startEpoch(w); err != nil || s.opt.ReadOnly {
 		return c, epoch, err

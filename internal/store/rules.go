@@ -32,7 +32,7 @@ func writeRules(w *pebble.Batch, epoch uint32, fingerprint string) error {
 
 // startEpoch begins another epoch where the rules have changed.
 func (s *Store) startEpoch(w *pebble.Batch) (uint32, error) {
-	epoch, fingerprint, ok, err := readRules(s.db)
+	epoch, fingerprint, ok, err := readRules(s.engine.db)
 	if err != nil || ok && (s.opt.Rules == "" || fingerprint == s.opt.Rules) {
 		return epoch, err
 	}

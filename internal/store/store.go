@@ -8,7 +8,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/graspd/graspd/internal/index"
-	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -19,8 +18,10 @@ var (
 	// ErrNoInodes is an ErrFull for want of inodes.
 	ErrNoInodes = fmt.Errorf("%w: no inodes are free", ErrFull)
 	ErrFailed   = errors.New("storage failed") // the disk failed; nothing is written until the next start
-	ErrBusy     = errors.New("a batch is already open")
-	ErrClosed   = errors.New("store is closed")
+	// ErrPaused is an ErrFailed that passes: for want of room on the disk, or of open files. Reopen ends it.
+	ErrPaused = fmt.Errorf("%w for now", ErrFailed)
+	ErrBusy   = errors.New("a batch is already open")
+	ErrClosed = errors.New("store is closed")
 
 	ErrNone     = errors.New("there is no store")
 	ErrReadOnly = errors.New("store is open for reading only")
@@ -29,19 +30,17 @@ var (
 // Store is an open event log with its indexes. Any goroutine may read it; there is one Batch at a time, and notes beside it.
 type Store struct {
 	opt  Options
-	db   *pebble.DB
 	lock *pebble.Lock
-	disk *kv.Guard
 
 	sketch *index.Sketch
 
 	mu      sync.Mutex // guards what follows; never held across I/O
+	engine  *engine    // what is written to
 	cur     *state     // what readers see: the last durable state
 	ring    ring       // the newest entries of the feed
 	changed chan struct{}
-	writing bool  // a Batch is open
-	noting  bool  // notes are being written
-	failed  error // the first failure of the disk, for ever
+	writing bool // a Batch is open
+	noting  bool // notes are being written
 	closed  bool
 
 	// Owned by the writer (the open batch).
@@ -62,6 +61,7 @@ type Store struct {
 // state is one durable state. Its snapshot is closed when the store has moved on and the last View is closed.
 type state struct {
 	snap     *pebble.Snapshot
+	engine   *engine
 	refs     int    // guarded by Store.mu; the store itself holds one while it is current
 	epoch    uint32 // of the rules
 	counters layout.Counters
@@ -91,14 +91,15 @@ func (s *Store) Head() layout.Seq {
 // Stats returns the figures of the last durable state.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
-	c, waits, closed := s.cur.counters, s.cur.waits, s.closed
+	c, waits := s.cur.counters, s.cur.waits
 	s.mu.Unlock()
 	st := Stats{
 		Head: c.Head, Events: c.Events, Repositories: c.Repositories, Remembered: c.Flagged, RememberedRows: c.FlaggedRows,
 		Waiting: c.Waiting, WaitingBytes: c.WaitingBytes, WaitingByKind: waits,
 	}
-	if !closed {
-		st.DiskBytes = s.db.Metrics().DiskSpaceUsage()
+	if e, err := s.use(); err == nil {
+		st.DiskBytes = e.db.Metrics().DiskSpaceUsage()
+		_ = s.drop(e) // it is closed here only where it has failed
 	}
 	return st
 }
@@ -110,33 +111,16 @@ func (s *Store) Waits() int {
 	return int(s.cur.counters.Waiting)
 }
 
-// Failure returns the failure of the disk that stopped the store, or nil. The error wraps ErrFailed.
+// Failure returns the failure of the disk that stopped the store, or nil. The error wraps ErrFailed, and ErrPaused where it passes.
 func (s *Store) Failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.failed
-}
-
-// fail stops all later commits. It keeps the first failure, and logs it unless Open will return it. It sets the failure before it holds
-// the disk: so no commit sees a held disk without its failure.
-func (s *Store) fail(err error) error {
-	s.mu.Lock()
-	first := s.failed == nil
-	if first {
-		s.failed = fmt.Errorf("%w: %w", ErrFailed, err)
-	}
-	failed, open := s.failed, s.cur != nil
-	s.mu.Unlock()
-	s.disk.Trip()
-	if first && open {
-		s.opt.Logger.Error("storage failed, nothing is written until the next start", "error", err)
-	}
-	return failed
+	return s.engine.failed
 }
 
 // publish makes the state after a commit the one that readers see, and wakes them.
 func (s *Store) publish(c layout.Counters, epoch uint32, entries []layout.Entry) {
-	next := &state{snap: s.db.NewSnapshot(), refs: 1, epoch: epoch, counters: c, waits: s.tally.kinds}
+	next := s.newState(s.engine, c, epoch)
 	s.mu.Lock()
 	old := s.cur
 	s.cur = next
@@ -147,6 +131,18 @@ func (s *Store) publish(c layout.Counters, epoch uint32, entries []layout.Entry)
 	}
 	s.mu.Unlock()
 	s.release(old)
+}
+
+// newState makes a state of what an engine has. Only the writer calls it.
+func (s *Store) newState(e *engine, c layout.Counters, epoch uint32) *state {
+	st := &state{snap: e.db.NewSnapshot(), engine: e, refs: 1, epoch: epoch, counters: c}
+	if s.tally != nil {
+		st.waits = s.tally.kinds
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.refs++
+	return st
 }
 
 // retain returns the current state with one more reference; release gives that back.
@@ -164,6 +160,7 @@ func (s *Store) release(st *state) {
 	s.mu.Unlock()
 	if last {
 		st.snap.Close()
+		_ = s.drop(st.engine) // it is closed here only where it has failed
 	}
 }
 
@@ -178,7 +175,7 @@ func (s *Store) Close() error {
 	}
 	err = s.sign()
 	s.release(s.cur)
-	if err := errors.Join(err, s.db.Close(), s.lock.Close()); err != nil {
+	if err := errors.Join(err, s.drop(s.engine), s.lock.Close()); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
 	return nil
@@ -189,12 +186,12 @@ func (s *Store) sign() error {
 	if s.opt.ReadOnly || s.Failure() != nil {
 		return nil
 	}
-	w := s.db.NewBatch()
+	w := s.engine.db.NewBatch()
 	defer w.Close()
 	if err := w.Set(layout.MetaKey(layout.MetaCounters), s.cur.counters.Append(nil), nil); err != nil {
 		return err
 	}
-	return s.apply(w)
+	return s.apply(s.engine, w)
 }
 
 // mayClose is called with mu held.
