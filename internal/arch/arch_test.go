@@ -31,6 +31,7 @@ var layers = map[string]int{
 	"internal/conffile":   0,
 	"internal/durations":  0,
 	"internal/fifo":       0,
+	"internal/frames":     0,
 	"internal/gather":     0,
 	"internal/refusal":    0,
 	"internal/lately":     0,

@@ -83,13 +83,17 @@ func (p *Peer) dialFailed(in step.DialFailed) {
 	p.fail("connection failed", in.Reason)
 }
 
-func (p *Peer) disconnected(reason string) {
+func (p *Peer) disconnected(in step.Disconnected) {
 	if p.phase != phaseOpen {
+		return
+	}
+	if in.Flood {
+		p.flooded(in.Reason)
 		return
 	}
 	p.comparing.hungUp()
 	p.whole.hungUp()
-	p.fail("connection lost", reason)
+	p.fail("connection lost", in.Reason)
 }
 
 // fail ends the connection or the attempt and sets the time of the next one.
@@ -118,9 +122,14 @@ func (p *Peer) unasked(n int) {
 	if p.conn.harm.Bad(n, p.now.Mono) {
 		const why = "the relay sent too many messages that are malformed, forged or not asked for"
 		p.effect(step.HangUp{Reason: why})
-		p.fail("graspd closed the connection", why)
-		p.dialing.Flooded()
+		p.flooded(why)
 	}
+}
+
+// flooded fails a connection that this side has ended for what the relay sent on it.
+func (p *Peer) flooded(why string) {
+	p.fail("graspd closed the connection", why)
+	p.dialing.Flooded()
 }
 
 // mayCompare says whether the relay may bear to be compared with as a whole.

@@ -859,11 +859,20 @@ func TestBadFrames(t *testing.T) {
 
 // A relay that floods whenever it is connected backs off, whatever else it answers.
 func TestFloodsAreForgivenByTimeOnly(t *testing.T) {
+	for name, flood := range map[string]step.Input{
+		"messages": step.Unasked{Count: 1000},
+		"frames":   step.Disconnected{Reason: "too many frames", Flood: true},
+	} {
+		t.Run(name, func(t *testing.T) { forgivenByTimeOnly(t, flood) })
+	}
+}
+
+func forgivenByTimeOnly(t *testing.T, flood step.Input) {
 	f, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
 	d.connect(w, capacity.Limits{})
 	for i, want := range []time.Duration{5, 10, 20, 40} {
-		d.do(step.Unasked{Count: 1000})
+		d.do(flood)
 		if at, _ := d.peer.Wake(); !about(at-d.clock.Mono, want*time.Second) {
 			t.Errorf("flood %d: waits %v", i+1, at-d.clock.Mono)
 		}

@@ -106,7 +106,7 @@ func (p *Peer) input(in step.Input) bool {
 	case step.DialFailed:
 		p.dialFailed(in)
 	case step.Disconnected:
-		p.disconnected(in.Reason)
+		p.disconnected(in)
 	case step.Retry:
 		p.retry()
 	case step.Reconsider:

@@ -30,7 +30,7 @@ const (
 // something is being sent, as the library would then give up the connection.
 type cork struct {
 	net.Conn
-	count   func(int)    // counts bytes that were read; may be nil
+	count   func([]byte) // counts what was read; may be nil
 	pace    func()       // waits before a read; nil until the session has begun
 	spare   *recycled    // where buf comes from
 	sending atomic.Int64 // when the write under way began, in nanoseconds since 1970; 0 for none
@@ -54,7 +54,7 @@ func (c *cork) Read(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p)
 	if c.count != nil {
-		c.count(n)
+		c.count(p[:n])
 	}
 	return n, err
 }
@@ -232,6 +232,9 @@ func (c *corked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	c.cork.Conn = conn
+	if early, _ := rw.Reader.Peek(rw.Reader.Buffered()); c.cork.count != nil && len(early) > 0 { // sent before the client had the answer
+		c.cork.count(early)
+	}
 	rw.Writer.Reset(c.cork)
 	return c.cork, rw, nil
 }

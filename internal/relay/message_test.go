@@ -173,26 +173,34 @@ func TestHugeMessages(t *testing.T) {
 	})
 }
 
-// TestBytesHaveAPace: whatever a connection carries is read no faster than the rate, on all connections of an address together.
+// TestBytesHaveAPace: whatever a connection carries is read no faster than the rate, on all connections of an address together. A frame without
+// bytes, and a byte that comes alone, are no cheaper than 64 bytes.
 func TestBytesHaveAPace(t *testing.T) {
-	for name, f := range map[string][]byte{
-		"too large messages": frame(true, opText, strings.Repeat(" ", 1<<20)),
-		"fragments":          append(append(frame(false, opText, ""), []byte(strings.Repeat(string(frame(false, opMore, "")), 170_000))...), frame(true, opMore, "")...),
+	many := func(n int, f []byte) []byte { return []byte(strings.Repeat(string(f), n)) }
+	for name, tt := range map[string]struct {
+		f       []byte
+		besides int // bytes that it counts for besides its own
+	}{
+		"too large messages": {frame(true, opText, strings.Repeat(" ", 1<<20)), 256 * 64},
+		"fragments":          {append(append(frame(false, opText, ""), many(20_000, frame(false, opMore, ""))...), frame(true, opMore, "")...), 20_000 * 64},
+		"fragments, after what looks like the header of an endless frame": {append(append(frame(false, opText, "\x82\x7f\x7f\xff\xff\xff\xff\xff\xff\xff"),
+			many(20_000, frame(false, opMore, ""))...), frame(true, opMore, "")...), 20_000 * 64},
 	} {
+		f := tt.f
 		t.Run(name, func(t *testing.T) {
 			inWorldAt(t, front.Rates{Bytes: 200_000, Requests: 1000}, relay.Limits{}, func(t *testing.T, w *world) {
 				send := func(addr string) time.Duration {
-					c := w.dialRaw(t, addr)
+					c := w.dialRaw(t, addr, f[:6]...)
 					start := time.Now()
-					for range 4 {
-						c.Write(f)
+					for i := range 4 {
+						c.Write(f[[4]int{6}[i]:])
 						if text, _ := c.read(t); !strings.HasPrefix(text, `["NOTICE"`) {
 							t.Fatalf("%.100q", text)
 						}
 					}
 					return time.Since(start)
 				}
-				size := float64(4 * len(f))
+				size := float64(4 * (len(f) + tt.besides))
 				want := time.Duration((size - 2_000_000) / 200_000 * float64(time.Second))
 				if took := send(stranger); took < want-time.Second || took > want+time.Second {
 					t.Errorf("it took %v, want %v", took, want)

@@ -17,21 +17,21 @@ type raw struct {
 	in *bufio.Reader
 }
 
-// dialRaw connects and shakes hands.
-func (w *world) dialRaw(t *testing.T, addr string) *raw {
+// dialRaw connects and shakes hands. What is early goes out with the request for the handshake.
+func (w *world) dialRaw(t *testing.T, addr string, early ...byte) *raw {
 	t.Helper()
 	conn, err := w.net.dial(context.Background(), addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return upgrade(t, conn)
+	return upgrade(t, conn, early...)
 }
 
-func upgrade(t *testing.T, conn net.Conn) *raw {
+func upgrade(t *testing.T, conn net.Conn, early ...byte) *raw {
 	t.Helper()
 	io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+domain+"\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n")
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n"+string(early))
 	r := &raw{conn, bufio.NewReader(conn)}
 	resp, err := http.ReadResponse(r.in, nil)
 	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/graspd/graspd/internal/frames"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -17,10 +18,11 @@ const hardLimit = 64
 
 // progress counts what a client has sent, so that pings and idle see that the client is alive.
 type progress struct {
-	seen    atomic.Int64 // messages read
-	bytes   atomic.Int64 // bytes that have come
-	reading atomic.Bool  // the reader waits for a frame
-	pinging atomic.Bool  // a ping is under way
+	counter frames.Counter // owned by the reader
+	seen    atomic.Int64   // messages read
+	bytes   atomic.Int64   // bytes that have come
+	reading atomic.Bool    // the reader waits for a frame
+	pinging atomic.Bool    // a ping is under way
 }
 
 // read takes frames until the connection or work ends.
@@ -33,10 +35,15 @@ func (s *session) read(ctx, work context.Context) error {
 	return context.Cause(work)
 }
 
-// received counts bytes that have come from the client.
-func (s *session) received(n int) {
-	s.frames.bytes.Add(int64(n))
-	s.visitor.Received(n)
+// frameCost is how many bytes a frame, and one read of the connection, count for besides the bytes that they bring: a frame without a payload
+// is work too, and so is a byte that comes alone.
+const frameCost = 64
+
+// received counts bytes that one read has brought from the client.
+func (s *session) received(b []byte) {
+	s.frames.bytes.Add(int64(len(b)))
+	seen := s.frames.counter.See(b)
+	s.visitor.Received(len(b) + frameCost*(1+seen.Messages+seen.Others))
 }
 
 // readOne takes one frame and does what it asks.

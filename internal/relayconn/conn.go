@@ -61,7 +61,7 @@ func (c *Conn) SetParty(party string) {
 }
 
 // Read returns the next text message, which is valid until the next Read. ErrBinary and ErrTooLong stand for a message that Read drops, and
-// the connection lives on. Any other error ends the connection: *ClosedError where the relay said goodbye, and the end of ctx.
+// the connection lives on. Any other error ends the connection: *ClosedError where the relay said goodbye, ErrFlood, and the end of ctx.
 func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	c.drop()
 	b, err := c.readMessage(ctx)
@@ -69,6 +69,9 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 		return b, err
 	}
 	c.drop()
+	if errors.Is(err, ErrFlood) {
+		return nil, publicnet.Error{Op: "read", Err: ErrFlood}
+	}
 	select {
 	case <-c.gone:
 		if c.why != nil && ctx.Err() == nil {

@@ -34,7 +34,7 @@ func (x exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		switch {
 		case resp.StatusCode == http.StatusSwitchingProtocols:
-			resp.Body = upgraded{r, x.conn}
+			resp.Body = &flood{ReadWriteCloser: upgraded{r, x.conn}}
 		case resp.StatusCode >= http.StatusOK:
 			resp.Body = body{resp.Body, x.conn}
 		default:

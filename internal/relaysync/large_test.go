@@ -2,6 +2,7 @@ package relaysync_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type told struct {
 	large   map[grasp.RelayURL]int
 	parties map[grasp.RelayURL][]string
 	long    atomic.Bool // everything that is read is too long
+	flood   atomic.Bool // every connection ends with relayconn.ErrFlood after its first message
 }
 
 func (d *told) Dial(ctx context.Context, u grasp.RelayURL) (relaysync.Conn, error) {
@@ -55,7 +57,36 @@ func (c toldConn) Read(ctx context.Context) ([]byte, error) {
 	if err == nil && c.d.long.Load() {
 		return nil, relayconn.ErrTooLong
 	}
+	if err == nil && c.d.flood.Load() {
+		return nil, fmt.Errorf("read: %w", relayconn.ErrFlood)
+	}
 	return b, err
+}
+
+// TestAFloodOfFramesIsAFailure of the relay, whatever it answered before.
+func TestAFloodOfFramesIsAFailure(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, bootURL)
+		d := newTold(w)
+		boot := w.net.Relay(bootURL)
+		p := newProject("proj", 3)
+		boot.Store(p.all()...)
+		w.start()
+		defer w.stop()
+		w.settle()
+		for n := range 5 {
+			d.flood.Store(true)
+			boot.Send(nostr.AppendNotice(nil, "hello"))
+			wait(time.Second)
+			d.flood.Store(false)
+			s, _ := w.status(bootURL)
+			if s.Connected || s.Failures != n+1 || string(s.Cause) != "read: "+relayconn.ErrFlood.Error() {
+				t.Fatalf("flood %d: %+v", n+1, s)
+			}
+			boot.Add(testkit.Issue(testkit.Key(5), time.Now().Unix(), p.address, "another")) // something new to bring
+			wait(4 * time.Minute)
+		}
+	})
 }
 
 func newTold(w *world) *told {

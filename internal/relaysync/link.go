@@ -48,7 +48,7 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &link{
 		conn: conn, asked: newAsked(), out: make(chan []byte, outboxBound), cancel: cancel,
-		replies: unasked.NewReplies(p.engine.cfg.Now().Mono),
+		replies: unasked.NewReplies(p.now()),
 		source:  p.engine.cfg.Door.Source(ingest.SourceConfig{Label: string(p.url), Party: p.party}),
 	}
 	conn.SetParty(p.party)
@@ -71,7 +71,7 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 		err := p.contained(func() error { return l.read(ctx, p) })
 		l.cancel(err)
 		l.source.Close()
-		p.inbox.push(l, step.Disconnected{Reason: context.Cause(ctx).Error()})
+		p.inbox.push(l, step.Disconnected{Reason: context.Cause(ctx).Error(), Flood: errors.Is(context.Cause(ctx), relayconn.ErrFlood)})
 	})
 	return l
 }
@@ -165,6 +165,9 @@ func (l *link) read(ctx context.Context, p *peer) error {
 		if err := l.frame(ctx, p, b, err); err != nil {
 			return err
 		}
+		if err := p.useless.wait(ctx, p.now); err != nil {
+			return err
+		}
 		l.busy.Store(false)
 	}
 }
@@ -180,7 +183,7 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 		in = step.Unasked{Count: 1}
 	} else if ev, ok := m.(nostr.RelayEvent); ok {
 		return l.event(ctx, p, ev)
-	} else if !l.replies.Take(p.engine.cfg.Now().Mono, l.sent.Load()) {
+	} else if !l.replies.Take(p.now(), l.sent.Load()) {
 		in = step.Unasked{Count: 1}
 	} else if short, long := unasked.Shorten(m); long {
 		p.inbox.push(l, step.Unasked{Count: 1})
@@ -197,7 +200,8 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 
 // event hands one event to the door, if somebody asked for it. The shell hears of the event first, and of the door's verdict later.
 func (l *link) event(ctx context.Context, p *peer, m nostr.RelayEvent) error {
-	q, answer := l.asked.find(m.Sub), unasked.Unasked
+	q, answer, cost := l.asked.find(m.Sub), unasked.Unasked, cost(m.Event)
+	p.useless.charge(p.now(), cost)
 	if q != nil {
 		answer = q.Hear(m.Event)
 	}
@@ -212,6 +216,7 @@ func (l *link) event(ctx context.Context, p *peer, m nostr.RelayEvent) error {
 		return ctx.Err()
 	}
 	return l.source.Submit(ctx, m.Event, q.source(), func(v policy.Verdict) {
+		p.useless.decided(p.now(), cost, v)
 		in := step.Decided{Sub: sub, ID: id, Outcome: v.Outcome, Failed: v.Outcome == policy.Failed}
 		in.New = v.New()
 		if v.Outcome == policy.Accept {

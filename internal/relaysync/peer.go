@@ -41,6 +41,7 @@ type peer struct {
 	link    *link         // nil unless a connection is open
 	dialing *attempt
 	running sync.WaitGroup // counts the dials and the goroutines of links
+	useless useless
 }
 
 // attempt is one dial. The shell throws away the result of any but the current attempt.
@@ -64,6 +65,9 @@ func newPeer(e *Engine, u grasp.RelayURL, m *plan.Peer) *peer {
 		calls: make(chan func(context.Context)), left: make(chan struct{}), ended: make(chan struct{}), quit: make(chan struct{}),
 	}
 }
+
+// now returns the time by the steady clock.
+func (p *peer) now() time.Duration { return p.engine.cfg.Now().Mono }
 
 // want hands the shell a new Want, in place of one that the shell has not taken yet. It never waits. Only the engine calls it.
 func (p *peer) want(w *want.Want) {
@@ -203,7 +207,7 @@ func (p *peer) setTimer(t *time.Timer) {
 		t.Reset(24 * time.Hour)
 		return
 	}
-	t.Reset(max(0, at-p.engine.cfg.Now().Mono))
+	t.Reset(max(0, at-p.now()))
 }
 
 // arrived handles one input of the open connection.
@@ -290,10 +294,10 @@ func (p *peer) transmit(e step.Effect) {
 		l.asked.open(e)
 		l.send(nostr.AppendReq(nil, e.Sub, e.Filters...))
 	case step.CloseRequest:
-		l.asked.end(e.Sub, p.engine.cfg.Now().Mono)
+		l.asked.end(e.Sub, p.now())
 		l.send(nostr.AppendClose(nil, e.Sub))
 	case step.Forget:
-		l.asked.end(e.Sub, p.engine.cfg.Now().Mono)
+		l.asked.end(e.Sub, p.now())
 	case step.OpenNeg:
 		l.conn.ExpectLarge()
 		l.send(nostr.AppendNegOpen(nil, e.Sub, e.Filter, e.Msg))

@@ -29,8 +29,11 @@ type (
 		SlowIt  bool // the refusal asked to slow down (HTTP 429)
 		Ourself bool // the relay proved to be this one
 	}
-	// Disconnected reports the end of an open connection.
-	Disconnected struct{ Reason string }
+	// Disconnected reports the end of an open connection. Flood says that the relay sent too much that brings nothing.
+	Disconnected struct {
+		Reason string
+		Flood  bool
+	}
 	// Received reports an event for an open request, before it is decided.
 	Received struct {
 		Sub string
