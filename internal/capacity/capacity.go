@@ -13,7 +13,7 @@ const (
 	MostSubs       = 200        // REQs, whatever the relay allows
 	filtersPerREQ  = 10         // filters in one REQ
 	maxMessage     = 120 * 1024 // bytes of one message
-	leastMessage   = 32 * 1024  // a smaller max_message_length is not believed
+	leastMessage   = 4 * 1024   // a smaller max_message_length is not believed
 	PageLimit      = 500        // events asked for in one page
 	DenseValues    = 500        // values per filter where MaxTags would not fit
 	RequestsAtOnce = 2          // stored requests in flight
@@ -22,13 +22,15 @@ const (
 	roomyMessage   = 64 * 1024  // bytes of a message that a relay for MostIDs takes at least
 	negFrame       = 60_000     // bytes of a negentropy message before hex
 	listBytes      = 60_000     // bytes of one filter's list
+	aroundList     = 1024       // bytes of a REQ around a list or a negentropy message, at most
+	firstFrame     = 2 * 1024   // bytes of the first message of a comparison, in hex, at most
+	idBytes        = 67         // bytes of an id or a public key in a list
 )
 
 // The least that is asked, however often a relay refuses it as too big.
 const (
 	fewestFilters = 3
 	FewestValues  = 5
-	leastLearned  = 8 * 1024
 	smallestPage  = 20
 )
 
@@ -92,8 +94,15 @@ func (c *Capacity) Learn(text string, r Refused) {
 		c.values = min(c.values, max(FewestValues, r.Longest/2))
 	}
 	if what != refusal.Filters && what != refusal.Values {
-		c.bytes = min(c.bytes, max(leastLearned, r.Bytes/2))
+		c.bytes = min(c.bytes, max(leastMessage, r.Bytes/2))
 	}
+}
+
+// MessageTooLong asks in messages of half the size of one that was too long for the relay. It reports whether that is shorter than before.
+func (c *Capacity) MessageTooLong(bytes int) bool {
+	before := c.bytes
+	c.bytes = min(c.bytes, max(leastMessage, bytes/2))
+	return c.bytes < before
 }
 
 // FewerREQs asks for no more than n REQs at once from now on.
@@ -135,7 +144,10 @@ func (c *Capacity) LowerTotal() { c.total = max(1, c.total*15/16) }
 func (c Capacity) Bears(held, more int) bool { return c.total == 0 || held+more <= c.total }
 
 // IDs returns how many ids are asked for at once.
-func (c Capacity) IDs() int { return c.ids }
+func (c Capacity) IDs() int { return min(c.ids, c.keys()) }
+
+// keys returns how many ids or public keys fit into one message.
+func (c Capacity) keys() int { return (c.bytes - aroundList) / idBytes }
 
 // Page returns how many events are asked for in one page.
 func (c Capacity) Page() int { return c.page }
@@ -180,13 +192,13 @@ func (c Capacity) Spare() int {
 // that the relay allows.
 func (c Capacity) Live() int { return c.subs - c.Stored() - c.Spare() }
 
-// Bounds returns the bounds of a stored filter.
+// Bounds returns the bounds of a stored filter, which is part of a REQ, or of a NEG-OPEN with its first message.
 func (c Capacity) Bounds() ask.Bounds {
-	return ask.Bounds{Values: c.values, Bytes: min(listBytes, c.bytes-1024)}
+	return ask.Bounds{Values: min(c.values, c.keys()), Bytes: min(listBytes, c.bytes-aroundList-firstFrame)}
 }
 
 // Frame returns the most bytes of a negentropy message before hex.
-func (c Capacity) Frame() int { return min(negFrame, (c.bytes-1024)/2) }
+func (c Capacity) Frame() int { return min(negFrame, (c.bytes-aroundList)/2) }
 
 // Fits reports whether one REQ bears items of that size.
 func (c Capacity) Fits(s ask.Size, values int) bool {

@@ -21,6 +21,9 @@ func TestWhatARelayTells(t *testing.T) {
 		{Limits{MaxSubscriptions: 1000, MaxMessage: 100, MaxLimit: 20}, 200, 120 * 1024, 20, 20, 197, 2, 1},
 		{Limits{MaxMessage: 64 * 1024, MaxLimit: 300}, 19, 64 * 1024, 300, 300, 16, 2, 1},
 		{Limits{MaxMessage: 40 * 1024, MaxLimit: 5000}, 19, 40 * 1024, 500, 100, 16, 2, 1},
+		{Limits{MaxMessage: 16384}, 19, 16384, 500, 100, 16, 2, 1},
+		{Limits{MaxMessage: 4096}, 19, 4096, 500, 45, 16, 2, 1},
+		{Limits{MaxMessage: 4095}, 19, 120 * 1024, 500, 100, 16, 2, 1},
 	} {
 		got := Of(c.told, 100)
 		if got.subs != c.subs || got.bytes != c.bytes || got.Page() != c.page || got.IDs() != c.ids || got.Live() != c.live || got.Stored() != c.stored || got.Spare() != c.spare {
@@ -50,7 +53,7 @@ func TestWhatARefusalTeaches(t *testing.T) {
 			t.Errorf("%q teaches %+v", c.text, got)
 		}
 		got.Learn("invalid: too big", Refused{1, 1, 1})
-		if got.filters != fewestFilters || got.values != FewestValues || got.bytes != leastLearned {
+		if got.filters != fewestFilters || got.values != FewestValues || got.bytes != leastMessage {
 			t.Errorf("after %q at least %+v", c.text, got)
 		}
 	}
@@ -126,8 +129,32 @@ func TestAREQFits(t *testing.T) {
 	if b := c.Bounds(); b.Values != 100 || b.Bytes != 60_000 || c.Frame() != 60_000 {
 		t.Errorf("%+v, frames of %d bytes", b, c.Frame())
 	}
-	short.bytes = leastLearned
-	if b := short.Bounds(); b.Bytes != leastLearned-1024 || short.Frame() != (leastLearned-1024)/2 {
+	short.bytes = 8 << 10
+	if b := short.Bounds(); b.Bytes != 8<<10-3<<10 || short.Frame() != 7<<9 {
 		t.Errorf("%+v, frames of %d bytes where messages are short", b, short.Frame())
+	}
+}
+
+// TestAMessageThatWasTooLong is halved, down to the least, whatever the relay tells.
+func TestAMessageThatWasTooLong(t *testing.T) {
+	for _, told := range []int{0, 20_000, 5000} {
+		c := Of(Limits{MaxMessage: told}, 100)
+		for n, before := 0, c.bytes; ; n++ {
+			shorter := c.MessageTooLong(before)
+			if shorter != (c.bytes < before) || n > 6 {
+				t.Fatalf("of %d bytes %d, shorter %v", before, c.bytes, shorter)
+			}
+			if !shorter {
+				break
+			}
+			before = c.bytes
+		}
+		if c.bytes != leastMessage || c.IDs() != 45 || c.Bounds().Values != 45 || c.Bounds().Bytes != 1024 || c.Frame() != 1536 {
+			t.Errorf("told %d: %+v, %+v", told, c, c.Bounds())
+		}
+	}
+	c := Of(Limits{MaxMessage: 5000}, 100)
+	if c.MessageTooLong(100_000); c.bytes != 5000 {
+		t.Errorf("%d bytes after a longer message was refused", c.bytes)
 	}
 }

@@ -216,7 +216,7 @@ func (q *Inquiry) Unanswered(now time.Duration, came func(nostr.ID) bool) {
 func (q *Inquiry) GiveUp(came func(nostr.ID) bool) {
 	switch x := q.asked; x.about {
 	case missing:
-		q.tour.Fetched(came)
+		q.tour.Fetched(x.values, came)
 	case answers:
 		q.tour.AskedIDs(x.values)
 	case authors:

@@ -95,7 +95,8 @@ func (q *Inquiry) askFound(t Terms, end bool) (s Order, ok bool) {
 	w, most := &q.tour, t.Bounds.Values
 	switch {
 	case len(w.Missing()) > 0:
-		return q.ask(missing, nostr.Filter{IDs: w.Missing()}, len(w.Missing())), true
+		n := min(len(w.Missing()), most)
+		return q.ask(missing, nostr.Filter{IDs: w.Missing()[:n:n]}, n), true
 	case len(w.IDs()) > 0:
 		hex := make([]string, 0, len(w.IDs()))
 		for _, id := range w.IDs() {

@@ -13,7 +13,7 @@ import "errors"
 // MinFrameLimit is the smallest limit of a message in raw bytes. One split of
 // a range always fits into it, so every message makes progress. A frame limit of
 // 0 or less means no limit; any other below MinFrameLimit means MinFrameLimit.
-const MinFrameLimit = 4096
+const MinFrameLimit = 1536
 
 // MaxNeed is how many ids that the initiator lacks a responder may show in one
 // reconciliation. A responder sends every such id in full (32 bytes), so an

@@ -35,6 +35,9 @@ func (p *Peer) connected(in step.Connected) {
 		p.scheduleResync()
 	}
 	told := capacity.Of(in.Limits, p.cfg.MaxTags)
+	if p.longest > 0 {
+		told.MessageTooLong(p.longest)
+	}
 	p.conn = p.open(told, in.Outsider)
 	since := itemset.SinceTime(p.mark.Wall.Add(-p.cfg.QuickReconnect))
 	for _, it := range p.inOrder() {
@@ -91,9 +94,21 @@ func (p *Peer) disconnected(in step.Disconnected) {
 		p.flooded(in.Reason)
 		return
 	}
-	p.comparing.hungUp()
-	p.whole.hungUp()
+	if !p.tooLong(in.TooLong) {
+		p.comparing.hungUp()
+		p.whole.hungUp()
+	}
 	p.fail("connection lost", in.Reason)
+}
+
+// tooLong notes how long a message was that ended the connection. It reports whether messages are shorter from now on.
+func (p *Peer) tooLong(bytes int) bool {
+	limits := p.conn.limits
+	if bytes == 0 || !limits.MessageTooLong(bytes) {
+		return false
+	}
+	p.longest = bytes
+	return true
 }
 
 // fail ends the connection or the attempt and sets the time of the next one.

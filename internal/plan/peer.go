@@ -56,6 +56,7 @@ type Peer struct {
 	complete  time.Duration // when everything wanted was last confirmed; before that, when it was first wanted
 	coverage  coverage.Book
 	suspects  suspects
+	longest   int // bytes of the shortest message that was too long for the relay; 0 = none was
 }
 
 // Step takes one input at the time now and returns what has to be done, in

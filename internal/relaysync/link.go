@@ -29,6 +29,7 @@ type link struct {
 	auth    nostr.ID                    // the id of the AUTH event that was sent; owned by the shell
 	frames  atomic.Uint64               // frames read
 	sent    atomic.Uint64               // frames sent
+	longest atomic.Int64                // bytes of the longest of them; only the shell changes it
 	replies unasked.Replies             // owned by the reader
 	busy    atomic.Bool                 // the reader is handling a frame, perhaps waiting for the door, and sees no pong
 	load    func(func(context.Context)) // runs functions in a goroutine that the end of the connection cancels; one after the other, so that a test can repeat a run
@@ -71,9 +72,21 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 		err := p.contained(func() error { return l.read(ctx, p) })
 		l.cancel(err)
 		l.source.Close()
-		p.inbox.push(l, step.Disconnected{Reason: context.Cause(ctx).Error(), Flood: errors.Is(context.Cause(ctx), relayconn.ErrFlood)})
+		p.inbox.push(l, l.ended(context.Cause(ctx), err))
 	})
 	return l
+}
+
+// tooLong is the code of a close frame for a message that is too long (RFC 6455, 7.4.1).
+const tooLong = 1009
+
+// ended says how the connection has ended: by cause, and the reader by err, which shows what the relay said last.
+func (l *link) ended(cause, err error) step.Disconnected {
+	d := step.Disconnected{Reason: cause.Error(), Flood: errors.Is(cause, relayconn.ErrFlood)}
+	if c, ok := errors.AsType[*relayconn.ClosedError](err); ok && c.Code == tooLong {
+		d.TooLong = int(l.longest.Load())
+	}
+	return d
 }
 
 // helper runs a part of the connection's work in a goroutine. A fault in work ends the connection.
@@ -97,6 +110,7 @@ func (l *link) send(frame []byte) {
 	select {
 	case l.out <- frame:
 		l.sent.Add(1)
+		l.longest.Store(max(l.longest.Load(), int64(len(frame))))
 	default:
 		l.cancel(errOutbox)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -488,6 +489,49 @@ func TestABootstrapRelayThatFailsAtFirstIsTriedAgain(t *testing.T) {
 		wait(5 * time.Minute)
 		w.wantStored(p.all()...)
 	})
+}
+
+// TestShortMessages: whatever size a relay tells from 4 KiB on is kept, and where it tells none, messages are halved until they are borne.
+func TestShortMessages(t *testing.T) {
+	for _, most := range []int{4 << 10, 5000, 16384, 31_000} {
+		for name, tell := range map[string]func(*testkit.FakeRelay){
+			"told": func(f *testkit.FakeRelay) {
+				f.Info = &nip11.Document{Limitation: nip11.Limitation{MaxMessageLength: most}}
+				f.MaxMessage = most
+			},
+			"learned":                     func(f *testkit.FakeRelay) { f.CloseOver = most },
+			"learned, without negentropy": func(f *testkit.FakeRelay) { f.CloseOver, f.Neg = most, testkit.NegClosed },
+			"told, without negentropy": func(f *testkit.FakeRelay) {
+				f.Info = &nip11.Document{Limitation: nip11.Limitation{MaxMessageLength: most}}
+				f.MaxMessage, f.Neg = most, testkit.NegClosed
+			},
+		} {
+			t.Run(fmt.Sprint(most, " ", name), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					w := newWorld(t, bootURL)
+					boot := w.net.Relay(bootURL)
+					tell(boot)
+					p := newProject("proj", 700)
+					boot.Store(p.all()...)
+					for n := range 60 {
+						boot.Store(newProject(fmt.Sprintf("a-rather-long-name-of-a-repository-%d", n), 2).all()...)
+					}
+					w.start()
+					defer w.stop()
+					wait(10 * time.Minute)
+					w.wantStored(p.all()...)
+					s, _ := w.status(bootURL)
+					if boot.Dials() > 7 || !s.Connected || boot.MaxMessage > 0 && boot.Dials() > 1 || boot.Neg == testkit.NegWorks && s.Negentropy != "works" {
+						t.Errorf("dialed %d times: %+v", boot.Dials(), s)
+					}
+					e := p.later("one more")
+					boot.Add(e)
+					wait(time.Second)
+					w.wantStored(e)
+				})
+			})
+		}
+	}
 }
 
 func TestManyRootsStayWithinTheRelaysLimits(t *testing.T) {

@@ -29,10 +29,12 @@ type (
 		SlowIt  bool // the refusal asked to slow down (HTTP 429)
 		Ourself bool // the relay proved to be this one
 	}
-	// Disconnected reports the end of an open connection. Flood says that the relay sent too much that brings nothing.
+	// Disconnected reports the end of an open connection. Flood says that the relay sent too much that brings nothing. TooLong is the size of
+	// the longest message that was sent on the connection, in bytes, where the relay ended it for a message that was too long, else 0.
 	Disconnected struct {
-		Reason string
-		Flood  bool
+		Reason  string
+		Flood   bool
+		TooLong int
 	}
 	// Received reports an event for an open request, before it is decided.
 	Received struct {

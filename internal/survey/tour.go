@@ -135,14 +135,14 @@ func (w *Tour) Take(in Answer) {
 // Missing returns the events to fetch by id first: once they are here, the events that name them are asked for.
 func (w *Tour) Missing() []nostr.ID { return w.missing }
 
-// Fetched ends the fetch of the missing events, and adds those that came to IDs.
-func (w *Tour) Fetched(came func(nostr.ID) bool) {
-	for _, id := range w.missing {
+// Fetched ends the fetch of the first n missing events, and adds those that came to IDs.
+func (w *Tour) Fetched(n int, came func(nostr.ID) bool) {
+	for _, id := range w.missing[:n] {
 		if came(id) {
 			w.ids, w.page = append(w.ids, id), append(w.page, id)
 		}
 	}
-	w.missing = nil
+	w.missing = w.missing[n:]
 }
 
 // IDs returns the ids at hand; the events that name them are to be asked for.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relayconn"
 )
 
 // Conn is the client's end of a connection to a fake relay.
@@ -156,6 +157,10 @@ func (c *fakeConn) handle(b []byte) {
 	f.mu.Unlock()
 	if f.Tap != nil {
 		f.Tap(c.number, true, b)
+	}
+	if f.CloseOver > 0 && len(b) > f.CloseOver {
+		c.end(&relayconn.ClosedError{Code: 1009, Reason: "message too big"})
+		return
 	}
 	m := c.read(b)
 	if m == nil {

@@ -30,6 +30,8 @@ type FakeRelay struct {
 	MaxFilters int // filters per REQ
 	MaxMessage int // bytes
 
+	CloseOver int // bytes of a message for which the relay closes the connection with 1009, and tells nobody so before; 0 is any
+
 	RefuseDial atomic.Bool
 	Silent     atomic.Bool // the relay accepts and reads, but never answers
 	NoEOSE     atomic.Bool
