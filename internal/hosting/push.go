@@ -279,6 +279,7 @@ func (h *Host) arrive(ctx context.Context, a ledger.Arrival, q gitrepo.Quarantin
 		}
 		return h.cfg.Disk.Admit(q, gitrepo.ID(d))
 	}
+	a.Admit = once(a.Admit)
 	var arrived ledger.Arrived
 	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
 		if arrived, err = h.ledger.Arrive(t.Turn, a); err != nil {
@@ -293,6 +294,19 @@ func (h *Host) arrive(ctx context.Context, a ledger.Arrival, q gitrepo.Quarantin
 		undo()
 	}
 	return arrived.Verdict, err
+}
+
+// once returns work that is done when it has succeeded: the door may take a turn again, without an event over which it has failed.
+func once(work func(ledger.Dir) error) func(ledger.Dir) error {
+	done := false
+	return func(d ledger.Dir) error {
+		if done {
+			return nil
+		}
+		err := work(d)
+		done = err == nil
+		return err
+	}
 }
 
 // told reports whether an error tells the client what is wrong with their push.

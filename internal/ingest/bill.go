@@ -15,8 +15,9 @@ func (w *writer) billed(it *item) (policy.Verdict, error) {
 	before := w.open.batch.Steps()
 	v, err := w.decide(it)
 	steps := w.open.batch.Steps() - before + w.known.spent()
-	if it.src.conf.Charge != nil && steps > freeWork {
+	if it.src.conf.Charge != nil && steps > freeWork && !it.decided {
 		it.src.conf.Charge(steps)
 	}
+	it.decided = true
 	return v, err
 }

@@ -1,6 +1,10 @@
 package ingest
 
-import "time"
+import (
+	"time"
+
+	"github.com/graspd/graspd/internal/nostr"
+)
 
 // chore is work for which no source waits. The writer takes bounded steps of chores between events, in the open batch. It takes none while
 // choresWait reports true.
@@ -9,8 +13,9 @@ type chore interface {
 	dueAt() time.Time
 	// step takes one step, in the open batch. It opens a batch if it needs one. After an error the writer drops the batch.
 	step() error
-	// failed is told the error of the chore's own step, after undone.
-	failed(error)
+	// failed is told the error of the chore's last step, after undone. It leaves out what is at fault, and returns whether it has found that,
+	// and the event that it is, if it is one. Where the disk is at fault it leaves out nothing.
+	failed(error) (event nostr.ID, found bool)
 	// kept is told that the batch is durable, with all steps taken in it.
 	kept()
 	// undone is told that the batch was dropped: no step taken in it has happened.
@@ -49,10 +54,10 @@ func (w *writer) take(c chore) {
 	if w.open.batch != nil {
 		w.open.decided++
 		w.open.extra++
+		w.open.last = c
 	}
 	if err != nil {
-		w.abort(err)
-		c.failed(err)
+		w.stepFailed(c, err)
 	}
 }
 

@@ -28,14 +28,19 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	if x != nil {
 		by = max(by, x.by) // the author may have brought the copy in the buffer, and somebody else this copy
 	}
-	v, err := w.verdictOn(it.event, by, it.crowd)
+	crowd := it.crowd
+	if it.paid {
+		crowd = ""
+	}
+	v, err := w.verdictOn(it.event, by, crowd)
 	if err == nil {
+		it.paid = it.paid || v.OK()
 		err = w.apply(it.event, it.from, it.src.conf.Label, v.Outcome)
 	}
 	if err != nil {
 		return v, err
 	}
-	if x == nil {
+	if x == nil && !it.decided {
 		w.door.unlisted.saw(it, v)
 	}
 	switch {
@@ -110,7 +115,11 @@ func (w *writer) add(e *nostr.Event, from store.Source) error {
 			w.open.changed = append(w.open.changed, e.Tags.D())
 		}
 	}
-	if _, err := w.open.batch.Add(e, from); err != nil {
+	out, err := w.open.batch.Add(e, from)
+	if err == nil && out != policy.Accept {
+		err = fmt.Errorf("event %s was accepted, and is %s by now", e.ID, out)
+	}
+	if err != nil {
 		return err
 	}
 	if e.Kind == nip34.KindRepository {

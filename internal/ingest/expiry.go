@@ -3,6 +3,8 @@ package ingest
 import (
 	"fmt"
 	"time"
+
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // expireAtOnce is how many expired events one step deletes, so that no client waits for many.
@@ -15,7 +17,41 @@ const expiryLook = time.Minute
 // run evenly for clockTrust.
 type expiry struct {
 	clock steadiness
-	at    time.Time // when to look next, with a monotonic reading; the zero time is now
+	at    time.Time  // when to look next, with a monotonic reading; the zero time is now
+	fewer int        // after a fault, how many events a step takes at most until the one at fault is found; 0 where there was none
+	tried []nostr.ID // the events of the last step
+}
+
+// atMost returns how many events the next step takes, at most most.
+func (x *expiry) atMost(most int) int {
+	if x.fewer > 0 {
+		return min(x.fewer, most)
+	}
+	return most
+}
+
+// skips reports whether a step leaves an event out, as the writer has failed over it. It notes the others.
+func (x *expiry) skips(w *writer, id nostr.ID) bool {
+	if !w.away.out[id] {
+		x.tried = append(x.tried, id)
+	}
+	return w.away.out[id]
+}
+
+// faulty has the next step take half as many events as the one that failed, or leaves out the event that failed alone.
+func (x *expiry) faulty(w *writer, err error) (id nostr.ID, found bool) {
+	switch {
+	case w.everybodys(err):
+		return id, false
+	case len(x.tried) == 0:
+		return id, true
+	}
+	x.fewer, x.at = len(x.tried)/2, time.Time{}
+	if x.fewer == 0 {
+		id = x.tried[0]
+		w.away.leave(id)
+	}
+	return id, x.fewer == 0
 }
 
 // expect makes sure of a look by the unix time at; wall is now by the wall clock.
@@ -42,6 +78,7 @@ func until(at int64, wall time.Time) time.Duration {
 type expiring struct {
 	w *writer
 	expiry
+	aged bool // the writer has failed over old deletions, and leaves them to the next start
 }
 
 func (x *expiring) dueAt() time.Time {
@@ -73,20 +110,26 @@ func (x *expiring) due(wall time.Time) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	next, n, err := w.open.batch.ExpireDue(wall, expireAtOnce)
+	most := x.atMost(expireAtOnce)
+	x.tried = nil
+	next, n, err := w.open.batch.ExpireDue(wall, most, func(id nostr.ID) bool { return x.skips(w, id) })
 	if err != nil {
 		return fmt.Errorf("delete what has expired: %w", err)
 	}
 	w.open.decided += n
-	if n == expireAtOnce {
+	if n == most {
 		x.at = time.Time{}
 	} else if !next.IsZero() {
 		x.expect(next.Unix(), wall)
 	}
-	if err := x.ageDeletions(wall); err != nil {
+	if err := w.prune(); err != nil || x.aged {
 		return err
 	}
-	return w.prune()
+	if err := x.ageDeletions(wall); err != nil {
+		x.tried, x.aged = nil, !w.everybodys(err)
+		return err
+	}
+	return nil
 }
 
 // sweepAtOnce is how many marks of deletions one step looks at.
@@ -114,6 +157,6 @@ func (x *expiring) ageDeletions(wall time.Time) error {
 	return err
 }
 
-func (x *expiring) failed(error) {}
-func (x *expiring) kept()        {}
-func (x *expiring) undone()      {}
+func (x *expiring) failed(err error) (nostr.ID, bool) { return x.faulty(x.w, err) }
+func (x *expiring) kept()                             {}
+func (x *expiring) undone()                           {}

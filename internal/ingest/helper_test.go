@@ -77,6 +77,8 @@ type setup struct {
 	pow    int  // the difficulty of the rules
 	idle   bool // Run is not called yet
 	git    func(*store.Store) *ledger.Ledger
+
+	objects ledger.Objects // of a host; nil is its shelf
 }
 
 const domain = "relay.example.org"

@@ -1,7 +1,7 @@
 package ingest
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
@@ -16,7 +16,7 @@ func (w *writer) turn() ledger.Turn {
 	v := w.view()
 	return ledger.Turn{Batch: w.open.batch, Now: w.door.now(), Announced: func(d string) (*policy.Announced, error) {
 		return v.Announcements(d, w.rules)
-	}, Serves: w.rules.Serves}
+	}, Serves: w.rules.Serves, Left: func(id nostr.ID) bool { return w.away.out[id] }}
 }
 
 // hosted returns the final verdict on an event after the rules' verdict v: accepted, or waiting for git data. It also accepts an event that
@@ -136,7 +136,7 @@ func (w *writer) accept(e *nostr.Event, from store.Source) error {
 		if id == e.ID {
 			err = w.add(e, from)
 		} else {
-			err = w.serve(id)
+			err = w.release(id)
 		}
 		if err != nil {
 			return err
@@ -145,14 +145,34 @@ func (w *writer) accept(e *nostr.Event, from store.Source) error {
 	return nil
 }
 
-// serve makes a waiting event a served one.
+// release makes a waiting event a served one, because of another event or of git data that has come. Its error is a ledger.Fault: it costs the
+// waiting event alone, which release leaves waiting from then on.
+func (w *writer) release(id nostr.ID) error {
+	if w.away.out[id] {
+		return nil
+	}
+	if err := w.serve(id); err != nil {
+		return &ledger.Fault{Event: id, Err: err}
+	}
+	return nil
+}
+
+// serve makes a waiting event a served one. It ends the wait of one that has expired, or that the store may not have for another reason.
 func (w *writer) serve(id nostr.ID) error {
 	x, err := w.open.batch.Waiting(id)
 	if err != nil {
 		return err
 	}
 	if x.Event == nil {
-		return fmt.Errorf("event %s does not wait, and is to be served", id)
+		return errors.New("it does not wait, and is to be served")
+	}
+	switch out, err := w.open.batch.Outcome(x.Event); {
+	case err != nil:
+		return err
+	case out == policy.Duplicate:
+		return errors.New("it waits, and is served")
+	case out != policy.Accept:
+		return w.open.batch.EndWait(id, out)
 	}
 	w.open.released[x.Source]++
 	return w.add(x.Event, x.Source)

@@ -54,9 +54,13 @@ type host struct {
 
 func newHost(t *testing.T, s setup) *host {
 	h := &host{shelf: shelf{}}
+	var objects ledger.Objects = h.shelf
+	if s.objects != nil {
+		objects = s.objects
+	}
 	s.git = func(st *store.Store) *ledger.Ledger {
 		h.ledger = ledger.New(ledger.Config{
-			Objects: h.shelf, Service: mustService(t), Store: st,
+			Objects: objects, Service: mustService(t), Store: st,
 			Changed: func(of nip34.Address) { h.changed = append(h.changed, of) },
 			Found:   func(f refs.Found, _ nostr.ID) { h.found = append(h.found, f) },
 			Dropped: func(n uint64) { h.dropped = append(h.dropped, n) },
@@ -495,8 +499,8 @@ func TestATurnThatFailsChangesNothing(t *testing.T) {
 	}
 	h.push(of, command("refs/heads/main", 0, 1))
 	h.served(repo, first)
-	if err := h.door.Turn(context.Background(), func(turn *ingest.Turn) error { return turn.Serve([]nostr.ID{repo.ID}) }); err == nil {
-		t.Error("served what does not wait")
+	if err := h.door.Turn(context.Background(), func(turn *ingest.Turn) error { return turn.Serve([]nostr.ID{repo.ID}) }); err != nil || h.door.Stats().Faults != 1 {
+		t.Errorf("what does not wait: %v, %d faults", err, h.door.Stats().Faults)
 	}
 }
 

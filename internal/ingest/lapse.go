@@ -41,7 +41,10 @@ func (x *lapsing) step() error {
 		return err
 	}
 	kept := 0 // events that the ledger keeps beyond their time
-	next, n, err := w.open.batch.LapseDue(wall, lapseAtOnce, func(e *nostr.Event) bool {
+	most := x.atMost(lapseAtOnce)
+	x.tried = nil
+	skip := func(id nostr.ID) bool { return x.skips(w, id) }
+	next, n, err := w.open.batch.LapseDue(wall, most, skip, func(e *nostr.Event) bool {
 		keep := w.ledger != nil && w.ledger.Keeps(e)
 		if keep {
 			kept++
@@ -53,7 +56,7 @@ func (x *lapsing) step() error {
 	}
 	w.open.decided += n
 	w.open.lapsed += n - kept
-	if n == lapseAtOnce {
+	if n == most {
 		x.at = time.Time{}
 	} else if !next.IsZero() {
 		x.expect(next.Unix(), wall)
@@ -61,6 +64,6 @@ func (x *lapsing) step() error {
 	return nil
 }
 
-func (x *lapsing) failed(error) {}
-func (x *lapsing) kept()        {}
-func (x *lapsing) undone()      {}
+func (x *lapsing) failed(err error) (nostr.ID, bool) { return x.faulty(x.w, err) }
+func (x *lapsing) kept()                             {}
+func (x *lapsing) undone()                           {}

@@ -18,6 +18,7 @@ type openBatch struct {
 	direct   bool         // a client waits for the batch
 	decided  int          // decisions in the batch, with steps of chores
 	extra    int          // steps of chores among decided
+	last     chore        // the chore that took the last of these
 	answers  []answer
 	soon     bool            // a chore wants a commit
 	released [Sources]uint64 // waiting events that the batch serves, as their git data came
@@ -72,16 +73,17 @@ func (w *writer) begin() error {
 	return nil
 }
 
-// commit makes the batch durable, and only then tells its verdicts. After an error it has dropped the batch, and has told everybody in it.
+// commit makes the batch durable, and only then tells its verdicts. After an error it has dropped the batch: after a failure of the disk it
+// has told everybody in it, and after any other their events are decided anew.
 func (w *writer) commit() error {
 	if err := errors.Join(w.pruneRest(), w.settle()); err != nil {
-		w.abort(err)
+		w.batchFailed(err)
 		return err
 	}
 	if w.open.batch != nil && w.open.batch.Len() > 0 {
 		// The commit point: before it nothing that was decided is durable or seen by readers, after it everything is.
 		if _, err := w.open.batch.Commit(); err != nil {
-			w.abort(err)
+			w.batchFailed(err)
 			return err
 		}
 		w.recovered()
@@ -92,6 +94,7 @@ func (w *writer) commit() error {
 	} else if w.open.batch != nil {
 		w.open.batch.Discard()
 	}
+	w.away.kept(w.open.decided, w.open.extra, w.door.limits.BatchEvents)
 	for _, c := range w.chores {
 		c.kept()
 	}
@@ -110,14 +113,20 @@ func (w *writer) abort(err error) {
 
 // drop drops the batch: nothing in it has happened, and everybody whose verdict depended on it hears verdictFailed.
 func (w *writer) drop(err error) {
-	w.known.reset()
-	if w.open.batch != nil {
-		w.open.batch.Discard()
-	}
 	for i := range w.open.answers {
 		if a := &w.open.answers[i]; !a.stands {
 			a.verdict = verdictFailed(err)
 		}
+	}
+	w.undo()
+	w.finish()
+}
+
+// undo drops the batch: nothing in it has happened.
+func (w *writer) undo() {
+	w.known.reset()
+	if w.open.batch != nil {
+		w.open.batch.Discard()
 	}
 	for _, c := range w.chores {
 		c.undone()
@@ -125,7 +134,6 @@ func (w *writer) drop(err error) {
 	if w.ledger != nil {
 		w.ledger.Undone()
 	}
-	w.finish()
 }
 
 // finish answers everybody in the batch, and makes ready for the next batch.

@@ -29,6 +29,7 @@ type orphan struct {
 	pool    *pool
 	inPool  *list.Element
 	inShare *list.Element
+	times   int  // how often the writer has failed over what follows from the orphan, or the disk has
 	due     bool // the orphan is in promotion.again
 	leaving bool // the open batch has decided otherwise: the orphan leaves the buffer with the commit
 }

@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/fifo"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/store"
 )
 
 // promotion is the chore of deciding orphans again. An accepted orphan may end the wait of others, so a chain of orphans resolves link by
@@ -16,7 +17,7 @@ type promotion struct {
 	again   fifo.Queue[*orphan] // orphans to decide again
 	added   []*orphan           // orphans that came into the buffer in the open batch
 	leaving []*orphan           // orphans that the open batch has decided otherwise
-	at      *orphan             // the orphan whose step has failed, for failed
+	at      *orphan             // the orphan of the last step, for failed
 }
 
 // reconsider queues an orphan to be decided again.
@@ -31,26 +32,28 @@ func (p *promotion) dueAt() time.Time { return soonIf(p.again.Len() > 0) }
 
 func (p *promotion) step() error {
 	x := p.again.Pop()
-	x.due = false
+	x.due, p.at = false, x
 	if !p.w.orphans.has(x.event.ID) || x.leaving {
 		return nil
 	}
 	v, err := p.w.redecide(x)
 	if err != nil {
-		p.at = x
 		return err
 	}
 	p.decidedAgain(x, v.Outcome)
 	return nil
 }
 
-func (p *promotion) failed(err error) {
-	if errors.Is(err, store.ErrFull) {
-		p.reconsider(p.at)
-	} else { // never tried again: this orphan may be what makes the store fail
-		p.w.orphans.remove(p.at)
+// failed drops the orphan of the last step, unless something else is at fault.
+func (p *promotion) failed(err error) (nostr.ID, bool) {
+	x := p.at
+	if _, ok := errors.AsType[*ledger.Fault](err); ok && x.times < timesAnew || p.w.everybodys(err) {
+		x.times++
+		p.reconsider(x)
+		return nostr.ID{}, false
 	}
-	p.at = nil
+	p.w.orphans.remove(x)
+	return x.event.ID, true
 }
 
 // decidedAgain makes x leave the buffer with the commit, unless its new verdict leaves it an orphan.

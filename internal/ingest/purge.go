@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"errors"
 	"time"
 
 	"github.com/graspd/graspd/internal/nostr"
@@ -29,11 +28,17 @@ func (d *Door) mustPurge() bool {
 // while the door closes: the next start goes on with it.
 type purging struct {
 	w     *writer
-	due   bool // there may be something to remove
-	taken bool // the open batch has its one step already
+	due   bool      // there may be something to remove
+	after time.Time // no step before then
+	taken bool      // the open batch has its one step already
 }
 
-func (p *purging) dueAt() time.Time { return soonIf(p.due && !p.taken && !p.w.stops) }
+func (p *purging) dueAt() time.Time {
+	if p.due && !p.taken && !p.w.stops {
+		return p.after
+	}
+	return never
+}
 
 func (p *purging) step() error {
 	if err := p.w.begin(); err != nil {
@@ -49,8 +54,17 @@ func (p *purging) step() error {
 	return err
 }
 
-// failed leaves the rest to the next start, as the step itself may be at fault. But for a full disk, the writer tries again.
-func (p *purging) failed(err error) { p.due = errors.Is(err, store.ErrFull) }
+// purgeAgain is how long purging waits after a step that failed and will fail again.
+const purgeAgain = time.Minute
+
+// failed leaves the rest to the next start, as the step itself is at fault, or to the next deletion. After a failure of the disk the writer
+// tries again.
+func (p *purging) failed(err error) (nostr.ID, bool) {
+	if p.due = p.w.everybodys(err); !p.due {
+		p.after = time.Now().Add(purgeAgain)
+	}
+	return nostr.ID{}, !p.due
+}
 
 func (p *purging) kept() { p.taken = false }
 

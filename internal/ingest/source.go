@@ -87,6 +87,10 @@ type item struct {
 	verdict policy.Verdict // the verdict, if stands
 
 	recalled bool // stands because the event was stored when a verifier looked
+	decided  bool // the writer has decided the item before, in a batch that was dropped; the item is not charged and counted twice
+	paid     bool // the address has paid for this announcement or report; see crowds
+	times    int  // how often the writer has failed over what follows from the event
+	left     bool // the writer has failed over the event, and leaves it out
 }
 
 // Submit queues e for its decision, and returns when e has a place. It waits for the place while the party has QueueEvents events or

@@ -40,7 +40,8 @@ type Stats struct {
 	Forged     uint64                          // ids or signatures checked and wrong
 	Recognised uint64                          // copies answered without a check of their signature
 	Commits    uint64                          // batches made durable
-	Failures   uint64                          // batches dropped because of a failure of this relay's own
+	Failures   uint64                          // batches dropped because of a failure of the disk
+	Faults     uint64                          // events, and steps of chores, over which the writer failed and that it left out
 	Waiting    int                             // events submitted, and not taken by the writer yet
 	Orphans    int64                           // events in the orphan buffer now
 	OrphanCost int64                           // about the memory that these take, in bytes
@@ -58,6 +59,7 @@ type counters struct {
 	recognised atomic.Uint64
 	commits    atomic.Uint64
 	failures   atomic.Uint64
+	faults     atomic.Uint64
 	orphans    atomic.Int64
 	orphanCost atomic.Int64
 	released   [Sources]atomic.Uint64
@@ -112,7 +114,7 @@ func (d *Door) Stats() Stats {
 	c := &d.counts
 	s := Stats{
 		Verified: c.verified.Load(), Forged: c.forged.Load(), Recognised: c.recognised.Load(),
-		Commits: c.commits.Load(), Failures: c.failures.Load(), Waiting: d.waiting(),
+		Commits: c.commits.Load(), Failures: c.failures.Load(), Faults: c.faults.Load(), Waiting: d.waiting(),
 		Orphans: c.orphans.Load(), OrphanCost: c.orphanCost.Load(), Lapsed: c.lapsed.Load(),
 	}
 	for i := range c.verdicts {

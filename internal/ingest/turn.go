@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nostr"
@@ -13,10 +14,11 @@ type Turn struct {
 	w *writer
 }
 
-// Serve makes waiting events served ones, in the order of ids. It fails at an id of no waiting event.
+// Serve makes waiting events served ones, in the order of ids. Where it fails over an event, the writer does the work anew, and Serve leaves
+// that event waiting.
 func (t *Turn) Serve(ids []nostr.ID) error {
 	for _, id := range ids {
-		if err := t.w.serve(id); err != nil {
+		if err := t.w.release(id); err != nil {
 			return err
 		}
 	}
@@ -31,7 +33,8 @@ type turnRequest struct {
 
 // Turn makes the writer call work between events, in the writer's goroutine and with its own batch. When Turn returns nil, all that work did
 // is durable. After an error nothing of it has happened; the error is the work's, the store's, ctx's cause, or ErrStopped. Everybody waits
-// for work, so it must be short and must not wait for the door. Run must be running.
+// for work, so it must be short and must not wait for the door. Work that returns a ledger.Fault is called again,
+// without the event over which that is. Run must be running.
 func (d *Door) Turn(ctx context.Context, work func(*Turn) error) error {
 	v := turnRequest{work, make(chan error, 1)}
 	select {
@@ -69,13 +72,20 @@ func (w *writer) receiveTurn() {
 
 // giveTurn does the work in a batch of its own, and commits the batch.
 func (w *writer) giveTurn(work func(*Turn) error) error {
-	if err := w.begin(); err != nil {
-		w.abort(err)
-		return err
-	}
-	if err := work(&Turn{w.turn(), w}); err != nil {
+	for times := 1; ; times++ {
+		if err := w.begin(); err != nil {
+			w.abort(err)
+			return err
+		}
+		err := work(&Turn{w.turn(), w})
+		if err == nil {
+			return w.commit()
+		}
 		w.drop(err)
-		return err
+		f, ok := errors.AsType[*ledger.Fault](err)
+		if !ok || w.everybodys(err) || times == timesAnew {
+			return err
+		}
+		w.leaveOut(f.Event, f.Err)
 	}
-	return w.commit()
 }

@@ -41,6 +41,7 @@ type writer struct {
 	late    bool          // DrainTime is over: the writer decides nothing more
 	look    time.Time     // when the writer looks next whether the store is to be opened anew
 	open    openBatch
+	away    leaving
 
 	chores    []chore // the chores below; of those that are due the first comes first
 	expiry    expiring
@@ -51,7 +52,7 @@ type writer struct {
 }
 
 func newWriter(d *Door) *writer {
-	w := &writer{door: d, rules: d.rules, ledger: d.ledger, crowds: newCrowds()}
+	w := &writer{door: d, rules: d.rules, ledger: d.ledger, crowds: newCrowds(), away: newLeaving(d.limits.BatchEvents)}
 	w.expiry.w, w.promotion.w, w.forgets.w, w.purging.w, w.lapsing.w = w, w, w, w, w
 	w.chores = []chore{&w.expiry, &w.promotion, &w.forgets, &w.purging, &w.lapsing}
 	w.known.reset()
@@ -104,13 +105,17 @@ func (w *writer) drain() {
 
 // fill decides ready items until the batch is full, its time is over, or nothing is left for it. Chores alternate with clients' events, and
 // come before the sync engine's. Once a client waits for the batch, the sync engine's events have only their turns between clients' events.
-// fill reports whether there may be more to do.
+// Before all that come the items of a batch that failed. fill reports whether there may be more to do.
 func (w *writer) fill() (more bool) {
 	for n := range w.door.limits.BatchEvents {
 		if w.full() || w.open.over() {
 			return true
 		}
-		if (n%2 == 1 || !w.door.directReady()) && w.doChore() {
+		if w.choresTurn(n) && w.doChore() {
+			continue
+		}
+		if w.away.again.Len() > 0 {
+			w.answer(w.away.again.Pop())
 			continue
 		}
 		it := w.door.takeReady(w.open.direct)
@@ -132,10 +137,10 @@ func (w *writer) commitDue() bool {
 	return !r.idle() && (r.direct || r.soon || w.full() || r.over())
 }
 
-// full reports whether the batch has enough decisions or bytes.
+// full reports whether the batch has enough decisions or bytes, or must have nothing else.
 func (w *writer) full() bool {
 	r := &w.open
-	return r.decided >= w.door.limits.BatchEvents || r.batch != nil && r.batch.Full()
+	return r.decided >= w.away.most || r.batch != nil && r.batch.Full() || w.away.apart && r.extra > 0
 }
 
 // pause returns how long it is until something is due even if no event comes.
@@ -147,13 +152,15 @@ func (w *writer) pause() time.Duration {
 	return max(wait, 0)
 }
 
-// answer decides an item, and queues the verdict for the commit. It tells a verdict that stands already at once, if nothing before it waits
+// answer decides an item unless the writer has failed over it, and queues the verdict for the commit. It tells a verdict that stands already at once, if nothing before it waits
 // for a commit.
 func (w *writer) answer(it *item) {
 	a := answer{item: it, verdict: it.verdict, stands: it.stands}
 	switch {
 	case a.stands && it.recalled && it.src.conf.Direct:
 		a.verdict = w.recall(it)
+	case it.left:
+		a.verdict, a.stands = verdictLeftOut, true
 	case !a.stands && w.late:
 		a.verdict, a.stands = verdictStopped, true
 	}
@@ -169,7 +176,7 @@ func (w *writer) answer(it *item) {
 	a.verdict = v
 	w.queue(a)
 	if err != nil {
-		w.abort(err)
+		w.itemFailed(it, err)
 	}
 }
 

@@ -78,7 +78,8 @@ func (b *book) kept() {
 	b.fresh = nil
 }
 
-// of returns the waiting events that concern an identifier and have not expired, in no order.
+// of returns the waiting events that concern an identifier and have not expired, but for those that the turn leaves out, in no order. Its
+// errors are a Fault where they are over one event.
 func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
 	if err := b.load(); err != nil {
 		return nil, err
@@ -86,12 +87,15 @@ func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
 	var out []*nostr.Event
 	seen := map[nostr.ID]bool{}
 	look := func(id nostr.ID) error {
+		if t.Left != nil && t.Left(id) {
+			return nil
+		}
 		w, err := t.Waiting(id)
 		if err == nil && w.Event != nil && !seen[id] && !expired(t, w.Event) {
 			seen[id] = true
 			out = append(out, w.Event)
 		}
-		return err
+		return faultOf(id, err)
 	}
 	for id := range b.by[d] {
 		if err := look(id); err != nil {

@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/graspd/graspd/internal/gitwire"
@@ -32,7 +33,29 @@ type Turn struct {
 	Announced func(d string) (*policy.Announced, error)
 	// Serves reports whether the announcement brings its repository here by itself, by the rules in force.
 	Serves func(*nip34.Announcement) bool
-	Now    time.Time
+	// Left reports whether a waiting event takes part in nothing, as the caller has met a Fault over it. nil: there is none.
+	Left func(nostr.ID) bool
+	Now  time.Time
+}
+
+// Fault is an error over a waiting event, and not over the event or the git data that led to it. The caller may leave that event out by
+// Turn.Left.
+type Fault struct {
+	Event nostr.ID
+	Err   error
+}
+
+func (f *Fault) Error() string { return fmt.Sprintf("waiting event %s: %v", f.Event, f.Err) }
+
+// Unwrap returns the error over the event.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// faultOf returns an error over a waiting event as a Fault; nil for nil.
+func faultOf(id nostr.ID, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Fault{id, err}
 }
 
 // Config says what a Ledger works with.

@@ -88,7 +88,7 @@ type Arrived struct {
 }
 
 // Arrive judges the arrival again, admits its objects to the repository, and returns the events whose wait is over. Settle then brings the
-// refs in line.
+// refs in line. Its error is a Fault where it is over an event that waits.
 func (l *Ledger) Arrive(t Turn, a Arrival) (Arrived, error) {
 	out, err := l.takeIn(t, a)
 	return out, wrapPush(a.Of, err)

@@ -9,7 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// Release returns the events whose wait is over when e is served, with e, in the order in which to serve them.
+// Release returns the events whose wait is over when e is served, with e, in the order in which to serve them. Its error is a Fault where it is
+// over one of those that wait, and not over e.
 func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
 	alone := []nostr.ID{e.ID}
 	if t.WaitTally(e.PubKey, "").All == 0 {
@@ -80,7 +81,7 @@ func (g *gathering) identifier(d string, e *nostr.Event) error {
 	for _, x := range waiting {
 		if e == nil || x.ID != e.ID {
 			if err := g.take(x); err != nil {
-				return err
+				return faultOf(x.ID, err)
 			}
 		}
 	}

@@ -55,6 +55,7 @@ func ofDoor(c *collector, from interface{ Stats() ingest.Stats }) {
 		counter(c, "graspd_ingest_recognised_total", "Copies of known events, answered without a check of their signature.", func(s ingest.Stats) uint64 { return s.Recognised }),
 		counter(c, "graspd_ingest_commits_total", "Batches of events written to the disk.", func(s ingest.Stats) uint64 { return s.Commits }),
 		counter(c, "graspd_ingest_commit_failures_total", "Batches of events that could not be written to the disk.", func(s ingest.Stats) uint64 { return s.Failures }),
+		counter(c, "graspd_ingest_faults_total", "Events over which this relay failed and that it left out, and pieces of its own work; the log names each. No disk is at fault.", func(s ingest.Stats) uint64 { return s.Faults }),
 		gauge(c, "graspd_ingest_waiting_events", "Events that wait for their verification or decision.", func(s ingest.Stats) int { return s.Waiting }),
 		gauge(c, "graspd_ingest_orphans", "Events in memory that wait for what they name.", func(s ingest.Stats) int64 { return s.Orphans }),
 		gauge(c, "graspd_ingest_orphan_bytes", "About what memory the events take that wait for what they name.", func(s ingest.Stats) int64 { return s.OrphanCost }),

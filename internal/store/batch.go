@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -126,7 +127,7 @@ func (b *Batch) Commit() (layout.Seq, error) {
 	if b.ops == 0 {
 		return b.s.Head(), nil
 	}
-	if err := b.memory.forgetDue(); err != nil {
+	if err := b.memory.forgetDue(); err != nil && !errors.Is(err, layout.ErrCorrupt) { // a damaged record must not hold up events
 		return 0, fmt.Errorf("commit: %w", err)
 	}
 	if err := b.marks.write(); err != nil {

@@ -148,7 +148,7 @@ func commitSome(t testing.TB, s *store.Store, w *storetest.World, now int64) {
 	if err := b.SetRow(fmt.Sprint((now+3)%7), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.LapseDue(time.Unix(now, 0), 2, nil); err != nil {
+	if _, _, err := b.LapseDue(time.Unix(now, 0), 2, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if now%3 == 0 {

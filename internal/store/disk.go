@@ -127,13 +127,16 @@ func (s *Store) roomFor(n int) error { return s.enough(s.opt.FreeSpace, s.opt.Fr
 func (s *Store) enough(space func() (uint64, error), of func() (Inodes, error), n int) error {
 	free, err := space()
 	if err != nil {
-		return fmt.Errorf("free disk space: %w", err)
+		return fmt.Errorf("%w: %w", ErrUnknownRoom, err)
 	}
 	if free < s.opt.Floor+uint64(n) {
 		return ErrFull
 	}
 	inodes, err := of()
-	if err == nil && inodes.Full(s.opt.InodeFloor) {
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknownRoom, err)
+	}
+	if inodes.Full(s.opt.InodeFloor) {
 		err = ErrNoInodes
 	}
 	return err

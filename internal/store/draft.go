@@ -69,8 +69,8 @@ func (d *draft) dropEntry(seq layout.Seq) {
 
 // timed lists up to max ids of a table in order of time, those due between `from` and until. It also returns the time of the first that is
 // left, the largest number where none is. Nothing stands before `from`: the last call ended there, and starting there spares the iterator
-// the tombstones of what was taken before.
-func (d *draft) timed(table byte, from, until int64, max int) (ids []nostr.ID, next int64, err error) {
+// the tombstones of what was taken before. It passes over those of which skip returns true; a nil skip has none.
+func (d *draft) timed(table byte, from, until int64, max int, skip func(nostr.ID) bool) (ids []nostr.ID, next int64, err error) {
 	it, err := d.w.NewIter(&pebble.IterOptions{LowerBound: layout.TimedKey(table, from, nostr.ID{}), UpperBound: []byte{table + 1}})
 	if err != nil {
 		return nil, from, err
@@ -84,7 +84,9 @@ func (d *draft) timed(table byte, from, until int64, max int) (ids []nostr.ID, n
 		if at > until || len(ids) == max {
 			return ids, at, nil
 		}
-		ids = append(ids, id)
+		if skip == nil || !skip(id) {
+			ids = append(ids, id)
+		}
 	}
 	return ids, math.MaxInt64, it.Error()
 }

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/layout"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
-// ExpireDue removes up to max events that have expired (NIP-40) by now, the longest expired first. ExpireDue returns how many, and when the
-// next one is due: at once where there are more, the zero time where none expires at all.
-func (b *Batch) ExpireDue(now time.Time, max int) (next time.Time, n int, err error) {
-	ids, from, err := b.timed(layout.TableExpiry, b.expireFrom, now.Unix(), max)
+// ExpireDue removes up to max events that have expired (NIP-40) by now, the longest expired first, and none of which skip returns true. ExpireDue
+// returns how many, and when the next one is due: at once where there are more, the zero time where none expires at all.
+func (b *Batch) ExpireDue(now time.Time, max int, skip func(nostr.ID) bool) (next time.Time, n int, err error) {
+	ids, from, err := b.timed(layout.TableExpiry, b.expireFrom, now.Unix(), max, skip)
 	if err != nil {
 		return next, 0, fmt.Errorf("expire: %w", err)
 	}

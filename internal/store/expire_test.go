@@ -35,7 +35,7 @@ func TestQuietUntil(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, _, err := b.ExpireDue(time.Unix(at, 0), 10); err != nil {
+		if _, _, err := b.ExpireDue(time.Unix(at, 0), 10, nil); err != nil {
 			t.Fatal(err)
 		}
 		if keep {

@@ -166,10 +166,10 @@ func (m *memory) dropRecord(id nostr.ID) error {
 	if err != nil || !ok {
 		return err
 	}
-	m.countRecord(r, -1)
 	if err := m.marks.countAged(r, -1); err != nil {
 		return err
 	}
+	m.countRecord(r, -1)
 	if r.Due != 0 {
 		if err := m.delete(layout.TimedKey(layout.TableQueue, r.Due, id)); err != nil {
 			return err
@@ -213,7 +213,7 @@ func (m *memory) forgetQueued(until int64, max int) (n int, err error) {
 	if m.queueFrom > until {
 		return 0, nil
 	}
-	ids, next, err := m.timed(layout.TableQueue, m.queueFrom, until, max)
+	ids, next, err := m.timed(layout.TableQueue, m.queueFrom, until, max, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -17,7 +17,9 @@ var (
 	ErrFull = errors.New("storage full") // the floor of free disk is reached; nothing was written
 	// ErrNoInodes is an ErrFull for want of inodes.
 	ErrNoInodes = fmt.Errorf("%w: no inodes are free", ErrFull)
-	ErrFailed   = errors.New("storage failed") // the disk failed; nothing is written until the next start
+	// ErrUnknownRoom says that the disk does not tell how much is free; nothing was written.
+	ErrUnknownRoom = errors.New("the disk does not tell what is free")
+	ErrFailed      = errors.New("storage failed") // the disk failed; nothing is written until the next start
 	// ErrPaused is an ErrFailed that passes: for want of room on the disk, or of open files. Reopen ends it.
 	ErrPaused = fmt.Errorf("%w for now", ErrFailed)
 	ErrBusy   = errors.New("a batch is already open")

@@ -138,10 +138,10 @@ func (ws *waits) findWaiting(id nostr.ID) (layout.Waiting, error) {
 const KeptFor = time.Minute
 
 // LapseDue ends up to max waits whose time is over, the longest over first. A wait goes on where keep returns true, unless its event
-// expires; with a nil keep none goes on. LapseDue returns how many waits it has looked at, and when the next one is over: at once where
-// there are more, the zero time where nothing waits.
-func (ws *waits) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (next time.Time, n int, err error) {
-	ids, from, err := ws.timed(layout.TableWaitOver, ws.waitFrom, now.Unix(), max)
+// expires; with a nil keep none goes on. LapseDue looks at none of which skip returns true. LapseDue returns how many waits it has looked at,
+// and when the next one is over: at once where there are more, the zero time where nothing waits.
+func (ws *waits) LapseDue(now time.Time, max int, skip func(nostr.ID) bool, keep func(*nostr.Event) bool) (next time.Time, n int, err error) {
+	ids, from, err := ws.timed(layout.TableWaitOver, ws.waitFrom, now.Unix(), max, skip)
 	if err != nil {
 		return next, 0, fmt.Errorf("end waits: %w", err)
 	}

@@ -36,7 +36,7 @@ func TestWaitsUntil(t *testing.T) {
 			last = e.ID
 		}
 		if lapse {
-			if _, _, err := b.LapseDue(time.Unix(at, 0), 10, nil); err != nil {
+			if _, _, err := b.LapseDue(time.Unix(at, 0), 10, nil, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -47,13 +47,13 @@ type Batch interface {
 	ForgetRepository(d string, max int) (int, bool, error)
 	ForgetLapsed(of nip34.Address, max int) (int, error)
 	Purge(max int) (bool, error)
-	ExpireDue(now time.Time, max int) (time.Time, int, error)
+	ExpireDue(now time.Time, max int, skip func(nostr.ID) bool) (time.Time, int, error)
 	AgeDue(now time.Time, max int) (time.Time, int, error)
 	SweepMarks(now time.Time, max int) (bool, error)
 	Wait(e *nostr.Event, w store.Wait) (policy.Outcome, error)
 	Postpone(id nostr.ID, until int64) error
 	EndWait(id nostr.ID, why policy.Outcome) error
-	LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (time.Time, int, error)
+	LapseDue(now time.Time, max int, skip func(nostr.ID) bool, keep func(*nostr.Event) bool) (time.Time, int, error)
 	Waiting(id nostr.ID) (store.Waiting, error)
 	WaitingAt(address string) (nostr.Stamp, bool, error)
 	WaitingAnnouncements(d string) ([]*nostr.Event, error)

@@ -156,7 +156,7 @@ var deleteCases = []testCase{
 		r.add(t, policy.Deleted, b)
 		r.now += 10
 		r.batch(t, func(batch Batch) {
-			if _, n, err := batch.ExpireDue(time.Unix(r.now, 0), 10); n != 1 || err != nil {
+			if _, n, err := batch.ExpireDue(time.Unix(r.now, 0), 10, nil); n != 1 || err != nil {
 				t.Fatalf("%d expired, %v", n, err)
 			}
 		})

@@ -19,7 +19,7 @@ func (r *rig) sweep(t testing.TB, max int) (next time.Time, n int) {
 	t.Helper()
 	r.batch(t, func(b Batch) {
 		var err error
-		if next, n, err = b.ExpireDue(time.Unix(r.now, 0), max); err != nil {
+		if next, n, err = b.ExpireDue(time.Unix(r.now, 0), max, nil); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -98,7 +98,7 @@ var expireCases = []testCase{
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, n, err := b.ExpireDue(time.Unix(r.now, 0), 9); n != 1 || err != nil {
+		if _, n, err := b.ExpireDue(time.Unix(r.now, 0), 9, nil); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
 		b.Discard()

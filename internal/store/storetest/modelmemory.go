@@ -152,7 +152,7 @@ func (b *modelBatch) forgetIf(max int, which func(memory) bool) (n int, more boo
 }
 
 // ExpireDue removes what has expired.
-func (b *modelBatch) ExpireDue(now time.Time, max int) (next time.Time, n int, err error) {
+func (b *modelBatch) ExpireDue(now time.Time, max int, skip func(nostr.ID) bool) (next time.Time, n int, err error) {
 	var due []*nostr.Event
 	for _, s := range b.events {
 		if at, ok := s.e.Expiration(); ok && at != math.MaxInt64 {

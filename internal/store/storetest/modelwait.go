@@ -107,7 +107,7 @@ func (b *modelBatch) Postpone(id nostr.ID, until int64) error {
 }
 
 // LapseDue ends what is over.
-func (b *modelBatch) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (next time.Time, n int, err error) {
+func (b *modelBatch) LapseDue(now time.Time, max int, skip func(nostr.ID) bool, keep func(*nostr.Event) bool) (next time.Time, n int, err error) {
 	list := b.listWaits(func(store.Waiting) bool { return true })
 	slices.SortFunc(list, func(x, y store.Waiting) int {
 		return cmp.Or(cmp.Compare(x.Until, y.Until), x.Event.ID.Compare(y.Event.ID))

@@ -180,7 +180,7 @@ func (h *history) operation(b [2]Batch) {
 		keep := func(e *nostr.Event) bool { return e.ID[0]%2 == odd }
 		h.note("lapse %d, keep %d", max, odd)
 		both(h, "lapse", func(i int) (string, error) {
-			next, n, err := b[i].LapseDue(time.Unix(h.now, 0), max, keep)
+			next, n, err := b[i].LapseDue(time.Unix(h.now, 0), max, nil, keep)
 			return fmt.Sprint(next.Unix(), n), err
 		})
 	case n < 75:
@@ -242,7 +242,7 @@ func (h *history) operation(b [2]Batch) {
 		max := h.r.IntN(5)
 		h.note("expire %d", max)
 		both(h, "expire", func(i int) (string, error) {
-			next, n, err := b[i].ExpireDue(time.Unix(h.now, 0), max)
+			next, n, err := b[i].ExpireDue(time.Unix(h.now, 0), max, nil)
 			return fmt.Sprint(next.Unix(), n), err
 		})
 	}

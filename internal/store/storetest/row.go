@@ -193,7 +193,7 @@ var rowCases = []testCase{
 			}},
 			{"a removal", nil, func(b Batch, e *nostr.Event, _ time.Time) { remove(t, b, store.ReasonWithdrawn, e) }},
 			{"its expiration", nostr.Tags{soon}, func(b Batch, _ *nostr.Event, now time.Time) {
-				if _, _, err := b.ExpireDue(now, 1); err != nil {
+				if _, _, err := b.ExpireDue(now, 1, nil); err != nil {
 					t.Fatal(err)
 				}
 			}},

@@ -36,7 +36,7 @@ func (r *rig) lapseBut(t testing.TB, max int, keep func(*nostr.Event) bool) (nex
 	t.Helper()
 	r.batch(t, func(b Batch) {
 		var err error
-		if next, n, err = b.LapseDue(time.Unix(r.now, 0), max, keep); err != nil {
+		if next, n, err = b.LapseDue(time.Unix(r.now, 0), max, nil, keep); err != nil {
 			t.Fatal(err)
 		}
 	})
