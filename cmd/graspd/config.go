@@ -109,8 +109,8 @@ func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logge
 // node returns the settings of the node.
 func (c *Config) node(service grasp.Service, named named, log *slog.Logger) node.Config {
 	n := c.door(service, named.lists, log)
-	clients, connections := connectionsFor(openFiles(), c.Engine.MaxRelays)
-	n.Connections, n.Rates, n.Proxies, n.AdminHosts = connections, front.Rates{OpenTotal: clients}, c.TrustedProxies, c.AdminHosts
+	files := sharesOf(openFiles(), c.Engine.MaxRelays)
+	n.Connections, n.Rates, n.Proxies, n.AdminHosts = files.all, front.Rates{OpenTotal: files.clients}, c.TrustedProxies, c.AdminHosts
 	n.Info, n.About, n.Look = c.Info, named.about, named.look
 	n.AdminKeys = named.admins
 	if c.Private {
@@ -120,21 +120,22 @@ func (c *Config) node(service grasp.Service, named named, log *slog.Logger) node
 		n.Backups = &c.Backups
 	}
 	if c.Sync {
-		n.Sync = &node.Sync{Bootstrap: named.bootstrap, Index: named.index, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine()}
+		n.Sync = &node.Sync{Bootstrap: named.bootstrap, Index: named.index, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine(files.relays)}
 	}
 	return n
 }
 
 // engine returns the settings of how the relay follows others.
-func (c *Config) engine() relaysync.Config {
+func (c *Config) engine(relays int) relaysync.Config {
 	e := c.Engine
+	e.MaxRelays = relays
 	e.BatchWindow, e.Peer.NoNegentropy = c.SyncBatchWindow, !c.SyncNegentropy
 	return e
 }
 
 // storeOptions returns the settings of the store.
 func (c *Config) storeOptions() store.Options {
-	o := store.Options{CacheBytes: c.Cache, Floor: uint64(c.DiskFloor)}
+	o := store.Options{CacheBytes: c.Cache, OpenTables: sharesOf(openFiles(), c.Engine.MaxRelays).tables, Floor: uint64(c.DiskFloor)}
 	if c.DiskFloor <= 0 { // no floor: 0 would mean the default
 		o.Floor, o.InodeFloor = 1, 1
 	}

@@ -11,17 +11,31 @@ const (
 	mostOthers  = 1_000 // no WebSockets: they may become one, are told that there are too many, or ask for a page
 )
 
-// ownFiles is how many descriptors the process needs for itself, besides those for other relays: for the store's tables and logs, the
-// listeners and the private pages.
-const ownFiles = 700
+// File descriptors that the process needs for other things than clients. Where there are few, each of these gets an eighth at most, and the
+// connections to other relays a quarter.
+const (
+	ownFiles   = 200 // listeners, the store's logs, private pages, what is read for a moment
+	tableFiles = 500 // tables of the store
+	gitFiles   = 500 // pipes of git's processes, packs that are received, sent or kept
+)
 
-// connectionsFor returns how many WebSockets, and how many connections in all, clients may have with so many file descriptors beside so
-// many other relays. Without these bounds the descriptors would be gone before the places, and the places kept for addresses that have
-// none yet would be worth nothing.
-func connectionsFor(files uint64, relays int) (clients, all int) {
+// shares says how many file descriptors each part of the process may have.
+type shares struct {
+	clients int // WebSockets
+	all     int // connections of clients
+	relays  int // connections to other relays
+	tables  int // tables of the store
+}
+
+// sharesOf divides that many descriptors where so many relays are wanted. Without these bounds the descriptors would be gone before the places:
+// the store could not open a table, and the places kept for addresses that have none yet would be worth nothing.
+func sharesOf(files uint64, relays int) shares {
 	n := int(min(files, math.MaxInt32))
-	all = min(max(n-ownFiles-relays, n/2, 1), mostClients+mostOthers)
-	return all - min(all/10, mostOthers), all
+	part := func(of int) int { return max(1, min(of, n/8)) }
+	s := shares{relays: max(1, min(relays, n/4)), tables: part(tableFiles)}
+	s.all = min(max(n-s.relays-s.tables-part(ownFiles)-part(gitFiles), 1), mostClients+mostOthers)
+	s.clients = s.all - min(s.all/10, mostOthers)
+	return s
 }
 
 // openFiles returns how many descriptors the process may have. Go has raised that number to what the system allows.

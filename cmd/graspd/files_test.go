@@ -10,26 +10,30 @@ import (
 	"github.com/coder/websocket"
 )
 
-// With few descriptors there are fewer connections, so that neither the store nor other relays lack any.
+// With few descriptors there are fewer connections, so that neither the store nor git nor other relays lack any.
 func TestConnectionsLeaveFilesForTheRest(t *testing.T) {
 	for _, c := range []struct {
-		files        uint64
-		relays       int
-		clients, all int
+		files  uint64
+		relays int
+		want   shares
 	}{
-		{1 << 63, 500, 20_000, 21_000},
-		{65_536, 500, 20_000, 21_000},
-		{22_200, 500, 20_000, 21_000},
-		{20_000, 500, 17_800, 18_800},
-		{4096, 500, 2607, 2896},
-		{1024, 500, 461, 512},
-		{256, 500, 116, 128},
-		{4096, 2000, 1844, 2048},
-		{0, 500, 1, 1},
+		{1 << 63, 500, shares{20_000, 21_000, 500, 500}},
+		{65_536, 500, shares{20_000, 21_000, 500, 500}},
+		{22_700, 500, shares{20_000, 21_000, 500, 500}},
+		{20_000, 500, shares{17_300, 18_300, 500, 500}},
+		{4096, 500, shares{2157, 2396, 500, 500}},
+		{1024, 500, shares{346, 384, 256, 128}},
+		{256, 500, shares{87, 96, 64, 32}},
+		{4096, 20_000, shares{1685, 1872, 1024, 500}},
+		{4096, 10, shares{2598, 2886, 10, 500}},
+		{0, 500, shares{1, 1, 1, 1}},
 	} {
-		clients, all := connectionsFor(c.files, c.relays)
-		if clients != c.clients || all != c.all {
-			t.Errorf("%d descriptors and %d relays: %d WebSockets of %d connections, want %d of %d", c.files, c.relays, clients, all, c.clients, c.all)
+		got := sharesOf(c.files, c.relays)
+		if got != c.want {
+			t.Errorf("%d descriptors and %d relays: %+v, want %+v", c.files, c.relays, got, c.want)
+		}
+		if rest := int(min(c.files, 1<<31)) - got.all - got.relays - got.tables; c.files > 8 && rest < int(min(c.files/4, ownFiles+gitFiles)) {
+			t.Errorf("%d descriptors and %d relays: %d are left for git and the rest", c.files, c.relays, rest)
 		}
 	}
 	if n := openFiles(); n < 64 {
@@ -58,7 +62,7 @@ func TestPlacesAreFewerThanFiles(t *testing.T) {
 		if answer == nil || answer.StatusCode != http.StatusServiceUnavailable {
 			t.Fatalf("after %d connections: %v", n, err)
 		}
-		if n != 116 {
+		if n != 87 {
 			t.Errorf("%d connections with %s descriptors", n, files)
 		}
 		return

@@ -15,7 +15,9 @@ import (
 const (
 	keepTime      = 5 * time.Minute // since a pack was last asked for
 	remembered    = 4096            // keys that the cache remembers as asked for once
-	partyFraction = 4               // one party has at most one part in so many of the bytes being sent
+	partyFraction = 4               // one party has at most one part in so many of the bytes being sent, and of their files
+	mostKept      = 200             // packs that are kept, each in an open file
+	mostSending   = 200             // packs that are being sent
 )
 
 // flightKey names an answer that is the same for all clients that ask for it; "" is an answer for one client alone.
@@ -110,19 +112,27 @@ func (c *cache) note(key flightKey) bool {
 
 // full reports whether so much is being sent that nothing new may begin. The caller holds mu.
 func (c *cache) full(party string) bool {
-	var sent, theirs int64
+	var all, theirs sending
 	for f := range c.all {
-		if f.readers == 0 { // a kept one goes when its room is needed
-			continue
-		}
-		n := f.length()
-		sent += n
-		if f.party == party {
-			theirs += n
+		if n := f.length(); n > 0 && f.readers > 0 { // a kept one goes when its room is needed
+			all.add(n)
+			if f.party == party {
+				theirs.add(n)
+			}
 		}
 	}
-	return sent >= c.mostSent || party != "" && theirs >= c.mostSent/partyFraction
+	return all.most(c.mostSent, mostSending) || party != "" && theirs.most(c.mostSent/partyFraction, mostSending/partyFraction)
 }
+
+// sending is what packs that are being sent take: their bytes, and an open file each.
+type sending struct {
+	bytes int64
+	files int
+}
+
+func (s *sending) add(n int64) { s.bytes, s.files = s.bytes+n, s.files+1 }
+
+func (s *sending) most(bytes int64, files int) bool { return s.bytes >= bytes || s.files >= files }
 
 // run makes a flight, and keeps or drops it at its end.
 func (c *cache) run(ctx context.Context, f *flight, again bool, produce func(ctx context.Context, w io.Writer) error) {

@@ -130,6 +130,22 @@ func TestKeptPacksAreBounded(t *testing.T) {
 	})
 }
 
+// TestFilesOfPacksAreBounded: each pack that is kept is an open file, and others need some.
+func TestFilesOfPacksAreBounded(t *testing.T) {
+	inBubble(t, settings{Config: githttp.Config{CacheBytes: 1 << 20}}, func(t *testing.T, w *bubbled) {
+		w.says(1)
+		for i := range 250 {
+			for range 2 {
+				w.number(t, &gitwire.Fetch{Filter: gitwire.Filter{Kind: gitwire.FilterBlobLimit, Limit: int64(i)}})
+				synctest.Wait()
+			}
+		}
+		if s := w.server.Stats().Cache; s.Entries != 200 || s.Flights != 200 || s.Evicted != 50 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // TestTheLastReaderEndsTheProcess, and nobody else.
 func TestTheLastReaderEndsTheProcess(t *testing.T) {
 	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {

@@ -13,7 +13,7 @@ func (c *cache) keep(f *flight) {
 		return
 	}
 	f.kept = c.kept.PushFront(f)
-	for c.bytes += f.counted; c.bytes > c.most; {
+	for c.bytes += f.counted; c.bytes > c.most || c.kept.Len() > mostKept; {
 		c.evicted++
 		c.drop(c.kept.Back().Value.(*flight))
 	}

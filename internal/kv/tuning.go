@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,6 +23,7 @@ type Tuning struct {
 	Lock       *pebble.Lock // nil where nobody else opens it
 	CacheBytes int64
 	TableBytes uint64
+	OpenTables int  // tables kept open at once; 0 is 500
 	Simulated  bool // the disk is simulated, and nothing looks for work by the clock
 	Logger     *slog.Logger
 	Fail       func(error) // called with an error after which the engine cannot go on
@@ -38,7 +40,7 @@ func (t Tuning) Options() *pebble.Options {
 		FormatMajorVersion:          pebble.FormatNewest,
 		MemTableSize:                t.TableBytes,
 		MemTableStopWritesThreshold: 4,
-		MaxOpenFiles:                500,
+		MaxOpenFiles:                cmp.Or(t.OpenTables, 500),
 		Logger:                      log,
 		EventListener:               log.events(),
 	}

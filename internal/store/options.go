@@ -16,6 +16,7 @@ type Options struct {
 	Dir        string
 	FS         vfs.FS                 // nil is the disk
 	CacheBytes int64                  // decoded blocks kept in memory
+	OpenTables int                    // tables kept open at once; 0 is 500
 	TableBytes uint64                 // newest data kept in memory before it goes into a table, up to four times; 0 is 16 MiB
 	Floor      uint64                 // bytes of the disk that stay free
 	FreeSpace  func() (uint64, error) // bytes free where Dir is; nil asks FS
@@ -65,5 +66,5 @@ func (o Options) withDefaults() Options {
 
 // tune is how the key-value store is opened, on this file system.
 func (o Options) tune(fsys vfs.FS, lock *pebble.Lock, fail func(error)) kv.Tuning {
-	return kv.Tuning{FS: fsys, Lock: lock, CacheBytes: o.CacheBytes, TableBytes: o.TableBytes, Simulated: o.FS != vfs.Default, Logger: o.Logger, Fail: fail}
+	return kv.Tuning{FS: fsys, Lock: lock, CacheBytes: o.CacheBytes, TableBytes: o.TableBytes, OpenTables: o.OpenTables, Simulated: o.FS != vfs.Default, Logger: o.Logger, Fail: fail}
 }
