@@ -139,6 +139,33 @@ func TestWhatTheOperatorTyped(t *testing.T) {
 	})
 }
 
+// TestRedirectsToWhatTheOperatorTyped: a server that the operator typed may redirect to a URL that they typed too, and no other server may.
+func TestRedirectsToWhatTheOperatorTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := one(t, "")
+		moved := func(c io.Writer, _ *http.Request) bool {
+			_, err := io.WriteString(c, "HTTP/1.1 301 Moved\r\nLocation: http://10.0.0.1/r.git/info/refs?service=git-upload-pack\r\n\r\n")
+			return err == nil
+		}
+		i := 0
+		n.hosts["10.0.0.1:80"] = func(c io.Writer, _ *http.Request) bool {
+			i++
+			_, err := io.WriteString(c, []string{offers2, refs2}[i%2])
+			return err == nil
+		}
+		n.hosts["10.0.0.2:80"], n.hosts["203.0.113.9:80"] = moved, moved
+		typed := map[string]bool{"http://10.0.0.1/r.git": true, "http://10.0.0.2/r.git": true}
+		c := gitfetch.New(gitfetch.Config{Net: publicnet.Config{Lookup: n.lookup, DialContext: n.dial}, Exempt: func(u string) bool { return typed[u] }})
+		i = 1
+		if _, err := c.Advertised(t.Context(), "http://10.0.0.2/r.git"); err != nil {
+			t.Errorf("from a server that was typed: %v", err)
+		}
+		if _, err := c.Advertised(t.Context(), "http://203.0.113.9/r.git"); !errors.Is(err, publicnet.ErrForbidden) {
+			t.Errorf("from a stranger's server: %v", err)
+		}
+	})
+}
+
 // TestRedirects are followed as git does: thrice, to the refs of another repository, and what follows is asked there.
 func TestRedirects(t *testing.T) {
 	const query = "/info/refs?service=git-upload-pack"

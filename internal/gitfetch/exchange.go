@@ -20,7 +20,7 @@ import (
 type exchange struct {
 	client *Client
 	base   string // the repository's URL without a slash at the end, after redirects
-	typed  string // the same as the operator may have typed it
+	typed  bool   // the operator typed the URL, and each that redirects have led to
 	alive  func()
 	ended  func() error // why the context has ended, nil while it has not
 
@@ -112,8 +112,7 @@ func (s *exchange) post(ctx context.Context, v gitwire.Version, body []byte) (*h
 
 // connect opens a connection to where the URL leads, under the rule for addresses.
 func (s *exchange) connect(ctx context.Context, u *url.URL) error {
-	exempt := s.client.cfg.Exempt
-	t, err := s.client.net.Target(u, exempt != nil && exempt(s.typed))
+	t, err := s.client.net.Target(u, s.typed)
 	if err != nil {
 		return s.notDialed(err)
 	}

@@ -122,7 +122,7 @@ func (c *Client) run(ctx context.Context, r Request, then func(context.Context, 
 	late := fmt.Errorf("%w: not through after %v", ErrSilent, c.cfg.Bounds.Total)
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Bounds.Total, late)
 	defer cancel()
-	s := &exchange{client: c, base: strings.TrimRight(r.URL, "/"), typed: r.URL, alive: r.Alive, left: cmp.Or(r.MaxBytes, maxPacks)}
+	s := &exchange{client: c, base: strings.TrimRight(r.URL, "/"), typed: c.typed(r.URL), alive: r.Alive, left: cmp.Or(r.MaxBytes, maxPacks)}
 	s.ended = func() error { return context.Cause(ctx) }
 	defer s.close()
 	a, err := s.advertised(ctx)
@@ -140,6 +140,9 @@ func (c *Client) run(ctx context.Context, r Request, then func(context.Context, 
 	}
 	return s.res, fmt.Errorf("fetch %s: %w", words.Printable(r.URL), err)
 }
+
+// typed reports whether the operator typed a URL.
+func (c *Client) typed(url string) bool { return c.cfg.Exempt != nil && c.cfg.Exempt(url) }
 
 // packError marks an error that the caller's Pack returned.
 type packError struct{ error }

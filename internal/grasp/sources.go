@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/graspd/graspd/internal/nip19"
@@ -57,7 +58,8 @@ func (u RelayURL) Source(owner nostr.PubKey, identifier string) (Source, bool) {
 	return Source("http" + strings.TrimPrefix(p.scheme, "ws") + "://" + joinHost(p.host, p.port) + p.path), true
 }
 
-// IsSource reports whether raw is the URL that u.Source returns for any repository.
+// IsSource reports whether raw is the URL that u.Source returns for a repository, whose identifier does not lead elsewhere where a server reads
+// its slashes and dots as those of a path.
 func (u RelayURL) IsSource(raw string) bool {
 	base, ok := strings.CutPrefix(string(u), "ws")
 	if !ok || strings.Contains(base, "?") {
@@ -67,8 +69,12 @@ func (u RelayURL) IsSource(raw string) bool {
 	if !ok {
 		return false
 	}
-	_, _, rest, err := ParseRepositoryPath(path)
-	return err == nil && rest == ""
+	owner, identifier, rest, err := ParseRepositoryPath(path)
+	if err != nil || rest != "" || slices.Contains(strings.FieldsFunc(identifier, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
+		return false
+	}
+	canonical, ok := u.Source(owner, identifier)
+	return ok && string(canonical) == raw
 }
 
 // Host returns the host without port and brackets.

@@ -97,6 +97,7 @@ func TestSourceOfARelay(t *testing.T) {
 	for _, url := range []string{
 		"http://10.0.0.1/admin", "http://10.0.0.1", "http://10.0.0.1:80/" + npub + "/x.git", "http://10.0.0.10/" + npub + "/x.git", "https://10.0.0.1/" + npub + "/x.git",
 		"http://10.0.0.1/" + npub + "/x.git/info", "http://10.0.0.1/" + npub + "/../x.git", "http://10.0.0.1/a/" + npub + "/x.git", "http://10.0.0.1@x/" + npub + "/x.git",
+		"http://10.0.0.1/" + npub + "/..%2F..%2Fadmin%2Fx.git", "http://10.0.0.1/" + npub + "/..%5Cx.git", "http://10.0.0.1/" + npub + "/a%2F..%2Fx.git", "http://10.0.0.1/" + npub + "/%78.git", "http://10.0.0.1/" + npub + "/x.git/", "http://10.0.0.1/" + npub + "/x%2egit",
 	} {
 		if relay.IsSource(url) {
 			t.Errorf("%s counts as a repository of %s", url, relay)
