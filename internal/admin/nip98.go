@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nip98"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -21,8 +22,12 @@ func Authorize(r *http.Request, body []byte, now time.Time, sign func(*nostr.Eve
 
 // authorized fails unless the relay's own key has signed a request (NIP-98) for this host and path, with this body, about now.
 func authorized(r *http.Request, body []byte, self nostr.PubKey, now time.Time) error {
-	_, err := nip98.Check(r.Header.Get("Authorization"), nip98.Request{
-		URLs: []string{"http://" + r.Host + r.URL.Path, "https://" + r.Host + r.URL.Path}, Method: r.Method, Body: body,
+	here, err := grasp.ParseService(r.Host)
+	if err != nil {
+		return nip98.ErrOther
+	}
+	_, err = nip98.Check(r.Header.Get("Authorization"), nip98.Request{
+		Names: func(u string) bool { return here.Names(u, r.URL.Path) }, Method: r.Method, Body: body,
 		May: func(pk nostr.PubKey) bool { return pk == self },
 	}, now)
 	switch {

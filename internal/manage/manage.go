@@ -56,7 +56,6 @@ type Config struct {
 // manager answers requests, and remembers which authorizations were used.
 type manager struct {
 	Config
-	urls []string
 
 	mu   sync.Mutex // guards the fields below
 	seen nip98.Seen
@@ -64,14 +63,14 @@ type manager struct {
 
 // Route returns the route that answers requests to manage a relay.
 func Route(c Config) front.Route {
-	m := &manager{Config: c, urls: []string{string(c.Service.RelayURL()), c.Service.WebURL()}}
+	m := &manager{Config: c}
 	return front.Route{Name: "management", Door: front.Own, Takes: m.takes, Serve: m.serve}
 }
 
 // takes reports whether a request is one of management. A proxy may or may not take the service's path off.
 func (m *manager) takes(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	base := m.Service.Base()
+	base := m.Service.Root()
 	return err == nil && kind == ContentType && r.Method == http.MethodPost && slices.Contains([]string{"/", base, base + "/"}, r.URL.Path)
 }
 
@@ -112,7 +111,7 @@ func (m *manager) serve(w http.ResponseWriter, r *http.Request, from front.Clien
 func (m *manager) authorized(header string, body []byte) (nostr.PubKey, error) {
 	now := m.Now()
 	e, err := nip98.Check(header, nip98.Request{
-		URLs: m.urls, Method: http.MethodPost, Body: body, May: func(pk nostr.PubKey) bool { return slices.Contains(m.Keys, pk) },
+		Names: func(u string) bool { return m.Service.Names(u, m.Service.Root()) }, Method: http.MethodPost, Body: body, May: func(pk nostr.PubKey) bool { return slices.Contains(m.Keys, pk) },
 	}, now)
 	if err != nil {
 		return nostr.PubKey{}, err

@@ -122,6 +122,33 @@ func (d *desk) send(path, kind, auth, body string) (int, string) {
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
+// TestSpellings: a request may name the relay as its client was told to reach it, whatever the settings take its scheme and port for.
+func TestSpellings(t *testing.T) {
+	for domain, urls := range map[string]map[string]int{
+		"nas:8443":              {"https://nas:8443": 200, "wss://NAS:8443/": 200, "ws://nas:8443": 200, "https://nas": 401, "https://nas:8443/x": 401, "https://other:8443": 401},
+		"relay.example.org:443": {"https://relay.example.org": 200, "wss://relay.example.org.:443/": 200, "https://relay.example.org:8443": 401},
+		"relay.example.org/git": {"https://relay.example.org/git/": 200, "https://relay.example.org": 401},
+	} {
+		service, err := grasp.ParseService(domain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for url, want := range urls {
+			d := newDesk(t, front.Rates{})
+			d.front = front.New(front.Config{Now: func() time.Time { return now }})
+			d.front.Handle(manage.Route(manage.Config{Service: service, Keys: []nostr.PubKey{testkit.Key(1).PubKey()}, Moderation: &d.board, Now: func() time.Time { return now }}))
+			const body = `{"method":"supportedmethods","params":[]}`
+			h, err := nip98.Sign("POST", url, []byte(body), now, func(e *nostr.Event) error {
+				*e = *testkit.Sign(testkit.Key(1), e.CreatedAt, e.Kind, "", e.Tags...)
+				return nil
+			})
+			if code, said := d.send("/", manage.ContentType, h, body); err != nil || code != want {
+				t.Errorf("%s signed for %s: %d %s, %v", url, domain, code, said, err)
+			}
+		}
+	}
+}
+
 // TestMethods: each does what it says, and the decision names who took it.
 func TestMethods(t *testing.T) {
 	d := newDesk(t, front.Rates{})

@@ -22,7 +22,7 @@ type Signer struct {
 // does not tell who is one.
 func (s Signer) Signer(r *http.Request) (nostr.PubKey, bool) {
 	root := RootOf(s.Service, r.URL)
-	e, err := nip98.CheckStanding(r.Header.Get("Authorization"), func(u string) bool { return leadsTo(s.Service, u, root) }, s.Now())
+	e, err := nip98.CheckStanding(r.Header.Get("Authorization"), func(u string) bool { return s.Service.Names(u, root) && strings.HasPrefix(strings.ToLower(u), "http") }, s.Now())
 	if err != nil || !s.Has(e.PubKey) {
 		return nostr.PubKey{}, false
 	}
@@ -34,7 +34,7 @@ func (s Signer) Signer(r *http.Request) (nostr.PubKey, bool) {
 func RootOf(s grasp.Service, u *url.URL) string {
 	below, ok := strings.CutPrefix(u.EscapedPath(), s.Base())
 	if !ok {
-		return s.Base()
+		return s.Root()
 	}
 	from := s.Base()
 	if rest, ok := strings.CutPrefix(below, grasp.ContributedPath+"/"); ok {
@@ -42,22 +42,11 @@ func RootOf(s grasp.Service, u *url.URL) string {
 	}
 	parts := strings.SplitN(below, "/", 4)
 	if len(parts) < 3 || parts[0] != "" || !strings.HasSuffix(parts[2], ".git") {
-		return s.Base()
+		return s.Root()
 	}
 	root, err := url.PathUnescape(from + "/" + parts[1] + "/" + parts[2])
 	if err != nil {
-		return s.Base()
+		return s.Root()
 	}
 	return root
-}
-
-// leadsTo reports whether a URL names that path of the service, and nothing more. Either scheme will do, as a proxy may have taken the
-// encryption off.
-func leadsTo(s grasp.Service, raw, path string) bool {
-	u, err := url.Parse(raw)
-	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.TrimSuffix(u.Path, "/") != path {
-		return false
-	}
-	scheme, ok := map[string]string{"https": "wss", "http": "ws"}[u.Scheme]
-	return ok && s.Is(grasp.RelayURL(scheme+"://"+u.Host+s.Base()))
 }

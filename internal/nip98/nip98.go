@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +19,7 @@ const (
 	Age  = time.Minute
 )
 
-// Errors of Check, in the order in which it checks.
+// Errors of Check, in the order in which it checks, but for ErrKey, which is the last.
 var (
 	ErrNone      = errors.New("the request must be signed (NIP-98)")
 	ErrBase64    = errors.New("the authorization is not base64")
@@ -34,7 +33,7 @@ var (
 
 // Request describes the HTTP request that an authorization has to name.
 type Request struct {
-	URLs   []string // the authorization must name one of them; a slash at the end makes no difference
+	Names  func(url string) bool // reports whether a URL is that of the request, as grasp.Service.Names does
 	Method string
 	Body   []byte
 	May    func(nostr.PubKey) bool // reports whether a key may make the request
@@ -49,22 +48,19 @@ func Sign(method, url string, body []byte, now time.Time, sign func(*nostr.Event
 }
 
 // Check reads the value of an Authorization header. It returns the event if the event is good for the request q at the time now, else one
-// of the errors above. Check verifies the signature last, as that costs the most.
+// of the errors above. Check asks May last and of good signatures alone, so that the time it takes tells nobody whose key may.
 func Check(header string, q Request, now time.Time) (*nostr.Event, error) {
 	e, err := read(header)
 	if err != nil {
 		return nil, err
 	}
-	named, sum := tagOf(e, "u"), sha256.Sum256(q.Body)
-	is := func(u string) bool { return strings.TrimSuffix(u, "/") == strings.TrimSuffix(named, "/") }
+	sum := sha256.Sum256(q.Body)
 	switch {
 	case e.Kind != Kind:
 		return nil, ErrKind
-	case !q.May(e.PubKey):
-		return nil, ErrKey
 	case !timely(e, now):
 		return nil, ErrTime
-	case !slices.ContainsFunc(q.URLs, is):
+	case !q.Names(tagOf(e, "u")):
 		return nil, ErrOther
 	case tagOf(e, "method") != q.Method:
 		return nil, ErrOther
@@ -72,6 +68,8 @@ func Check(header string, q Request, now time.Time) (*nostr.Event, error) {
 		return nil, ErrOther
 	case nostr.Check(e, nostr.Schnorr{}) != nil:
 		return nil, ErrSignature
+	case !q.May(e.PubKey):
+		return nil, ErrKey
 	}
 	return e, nil
 }

@@ -35,40 +35,54 @@ func TestCheck(t *testing.T) {
 	good := tags(url, "POST", sum)
 	forged := testkit.Sign(admin, now.Unix(), nip98.Kind, "", good...)
 	forged.Sig[5] ^= 1
+	forgedStranger := testkit.Sign(stranger, now.Unix(), nip98.Kind, "", good...)
+	forgedStranger.Sig[5] ^= 1
+	asked := 0
 	for name, tt := range map[string]struct {
 		header string
 		want   error
 	}{
-		"good":              {signed(now.Unix(), nip98.Kind, good), nil},
-		"a minute old":      {signed(now.Unix()-60, nip98.Kind, good), nil},
-		"a minute ahead":    {signed(now.Unix()+60, nip98.Kind, good), nil},
-		"slash at the end":  {signed(now.Unix(), nip98.Kind, tags(url+"/", "POST", sum)), nil},
-		"none":              {"", nip98.ErrNone},
-		"another scheme":    {"Bearer x", nip98.ErrNone},
-		"no base64":         {"Nostr {}", nip98.ErrBase64},
-		"no event":          {"Nostr e30=", nip98.ErrEvent},
-		"another kind":      {signed(now.Unix(), 22242, good), nip98.ErrKind},
-		"a stranger":        {header(testkit.Sign(stranger, now.Unix(), nip98.Kind, "", good...)), nip98.ErrKey},
-		"old":               {signed(now.Unix()-61, nip98.Kind, good), nip98.ErrTime},
-		"of the future":     {signed(now.Unix()+61, nip98.Kind, good), nip98.ErrTime},
-		"another scheme, u": {signed(now.Unix(), nip98.Kind, tags("http://relay.example.org/base", "POST", sum)), nip98.ErrOther},
-		"another host":      {signed(now.Unix(), nip98.Kind, tags("https://other.example.org/base", "POST", sum)), nip98.ErrOther},
-		"another path":      {signed(now.Unix(), nip98.Kind, tags("https://relay.example.org/", "POST", sum)), nip98.ErrOther},
-		"a query":           {signed(now.Unix(), nip98.Kind, tags(url+"?a", "POST", sum)), nip98.ErrOther},
-		"no URL":            {signed(now.Unix(), nip98.Kind, good[1:]), nip98.ErrOther},
-		"another method":    {signed(now.Unix(), nip98.Kind, tags(url, "GET", sum)), nip98.ErrOther},
-		"another body":      {signed(now.Unix(), nip98.Kind, tags(url, "POST", strings.Repeat("0", 64))), nip98.ErrOther},
-		"no payload":        {signed(now.Unix(), nip98.Kind, good[:2]), nip98.ErrOther},
-		"forged":            {header(forged), nip98.ErrSignature},
+		"good":               {signed(now.Unix(), nip98.Kind, good), nil},
+		"a minute old":       {signed(now.Unix()-60, nip98.Kind, good), nil},
+		"a minute ahead":     {signed(now.Unix()+60, nip98.Kind, good), nil},
+		"slash at the end":   {signed(now.Unix(), nip98.Kind, tags(url+"/", "POST", sum)), nil},
+		"none":               {"", nip98.ErrNone},
+		"another scheme":     {"Bearer x", nip98.ErrNone},
+		"no base64":          {"Nostr {}", nip98.ErrBase64},
+		"no event":           {"Nostr e30=", nip98.ErrEvent},
+		"another kind":       {signed(now.Unix(), 22242, good), nip98.ErrKind},
+		"a stranger":         {header(testkit.Sign(stranger, now.Unix(), nip98.Kind, "", good...)), nip98.ErrKey},
+		"a forged stranger":  {header(forgedStranger), nip98.ErrSignature},
+		"old, of a stranger": {header(testkit.Sign(stranger, now.Unix()-61, nip98.Kind, "", good...)), nip98.ErrTime},
+		"old":                {signed(now.Unix()-61, nip98.Kind, good), nip98.ErrTime},
+		"of the future":      {signed(now.Unix()+61, nip98.Kind, good), nip98.ErrTime},
+		"another scheme, u":  {signed(now.Unix(), nip98.Kind, tags("http://relay.example.org/base", "POST", sum)), nip98.ErrOther},
+		"another host":       {signed(now.Unix(), nip98.Kind, tags("https://other.example.org/base", "POST", sum)), nip98.ErrOther},
+		"another path":       {signed(now.Unix(), nip98.Kind, tags("https://relay.example.org/", "POST", sum)), nip98.ErrOther},
+		"a query":            {signed(now.Unix(), nip98.Kind, tags(url+"?a", "POST", sum)), nip98.ErrOther},
+		"no URL":             {signed(now.Unix(), nip98.Kind, good[1:]), nip98.ErrOther},
+		"another method":     {signed(now.Unix(), nip98.Kind, tags(url, "GET", sum)), nip98.ErrOther},
+		"another body":       {signed(now.Unix(), nip98.Kind, tags(url, "POST", strings.Repeat("0", 64))), nip98.ErrOther},
+		"no payload":         {signed(now.Unix(), nip98.Kind, good[:2]), nip98.ErrOther},
+		"forged":             {header(forged), nip98.ErrSignature},
 	} {
 		e, err := nip98.Check(tt.header, nip98.Request{
-			URLs: []string{"wss://relay.example.org/base", url}, Method: "POST", Body: []byte("{}"),
-			May: func(pk nostr.PubKey) bool { return pk == admin.PubKey() },
+			Names: names, Method: "POST", Body: []byte("{}"),
+			May: func(pk nostr.PubKey) bool { asked++; return pk == admin.PubKey() },
 		}, now)
 		if !errors.Is(err, tt.want) || (e == nil) != (tt.want != nil) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
+		if good := tt.want == nil || tt.want == nip98.ErrKey; (asked == 1) != good {
+			t.Errorf("%s: whether the key may is asked %d times", name, asked)
+		}
+		asked = 0
 	}
+}
+
+// names is what the requests of the tests may be called.
+func names(u string) bool {
+	return strings.TrimSuffix(u, "/") == url
 }
 
 // TestSign: what is signed here is good.
@@ -81,7 +95,7 @@ func TestSign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := nip98.Request{URLs: []string{url}, Method: "POST", Body: []byte("{}"), May: func(pk nostr.PubKey) bool { return pk == key.PubKey() }}
+	q := nip98.Request{Names: names, Method: "POST", Body: []byte("{}"), May: func(pk nostr.PubKey) bool { return pk == key.PubKey() }}
 	if _, err := nip98.Check(h, q, now); err != nil {
 		t.Error(err)
 	}

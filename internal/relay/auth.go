@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/graspd/graspd/internal/grasp"
@@ -44,10 +45,11 @@ func (d *identity) refuse(e *nostr.Event, service grasp.Service, now time.Time) 
 	return ""
 }
 
-// leadsTo reports whether a URL names the service. The scheme, a trailing slash and the spelling of the host do not matter.
+// leadsTo reports whether a URL names the service. The query does not matter, as in the URLs of announcements, nor whether a scheme is written.
 func leadsTo(service grasp.Service, raw string) bool {
 	u, err := grasp.NormalizeRelay(raw)
-	return err == nil && service.Is(u)
+	bare, _, _ := strings.Cut(string(u), "?")
+	return err == nil && service.Names(bare, service.Root())
 }
 
 func (d *identity) add(pk nostr.PubKey) {

@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,9 +69,8 @@ type session struct {
 // desk keeps who is signed in.
 type desk struct {
 	Config
-	at     string // the path of the pages
-	url    string // the URL of the pages, as a browser sees it
-	origin string
+	at  string // the path of the pages
+	url string // the URL of the pages, as the settings have it
 
 	mu       sync.Mutex // guards the fields below
 	seen     nip98.Seen
@@ -88,16 +86,13 @@ func Route(c Config) front.Route {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	d := &desk{Config: c, at: c.Service.Base() + Path, url: c.Service.WebURL() + Path, sessions: map[[32]byte]*session{}}
-	if u, err := url.Parse(d.url); err == nil {
-		d.origin = u.Scheme + "://" + u.Host
-	}
 	return front.Route{Name: "operator's page", Door: front.Own, Takes: func(r *http.Request) bool { _, ok := d.rest(r); return ok }, Serve: d.serve}
 }
 
 // rest returns the path of a request below the pages, ".." for Path without its slash, and reports whether the request is for the pages. A
 // proxy may or may not take the service's path off.
 func (d *desk) rest(r *http.Request) (string, bool) {
-	for _, at := range []string{d.at, Path} {
+	for _, at := range []string{d.Service.Root() + Path, Path} {
 		if rest, ok := strings.CutPrefix(r.URL.Path, at); ok {
 			return rest, true
 		}
@@ -129,7 +124,11 @@ func (d *desk) serve(w http.ResponseWriter, r *http.Request, from front.Client) 
 	case !get && rest == "login":
 		d.login(w, r, from)
 	case get && rest == "..":
-		w.Header().Set("Location", d.url)
+		to := d.at // a proxy may have added the encryption that the settings do not have
+		if strings.HasPrefix(d.url, "https:") {
+			to = d.url
+		}
+		w.Header().Set("Location", to)
 		w.WriteHeader(http.StatusSeeOther)
 	case get && slices.Contains(open, rest):
 		d.asset(w, r, rest)
@@ -140,7 +139,7 @@ func (d *desk) serve(w http.ResponseWriter, r *http.Request, from front.Client) 
 	case !get && rest == "logout":
 		d.end(r)
 		d.Logger.Info("an operator has signed out", "operator", nip19.Npub(s.by), "client", from.Addr)
-		http.SetCookie(w, d.cookie("", -1))
+		http.SetCookie(w, d.cookie(r, "", -1))
 		w.Header().Set("Location", "./")
 		w.WriteHeader(http.StatusSeeOther)
 	default:
@@ -160,10 +159,12 @@ func closeToOthers(h http.Header) {
 	h.Set("X-Robots-Tag", "noindex")
 }
 
-// sameOrigin reports whether a page of this relay sends a request. Browsers name the origin of every POST.
+// sameOrigin reports whether a page of this relay sends a request. Browsers name the origin of every POST. Where the settings have an encrypted
+// connection, no page of another one counts.
 func (d *desk) sameOrigin(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return r.Header.Get("Origin") == d.origin && (site == "" || site == "same-origin")
+	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
+	encrypted := strings.HasPrefix(origin, "https:") || !strings.HasPrefix(d.url, "https:")
+	return encrypted && d.Service.Names(origin, "") && (site == "" || site == "same-origin")
 }
 
 // show has the operator's pages answer.
@@ -216,7 +217,7 @@ func (d *desk) login(w http.ResponseWriter, r *http.Request, from front.Client) 
 	}
 	now := d.Now()
 	e, err := nip98.Check(r.Header.Get("Authorization"), nip98.Request{
-		URLs: []string{d.url + "login"}, Method: http.MethodPost, Body: body, May: func(pk nostr.PubKey) bool { return slices.Contains(d.Keys, pk) },
+		Names: func(u string) bool { return d.Service.Names(u, d.Service.Root()+Path+"login") }, Method: http.MethodPost, Body: body, May: func(pk nostr.PubKey) bool { return slices.Contains(d.Keys, pk) },
 	}, now)
 	if err == nil {
 		err = d.use(e.ID, now)
@@ -227,7 +228,7 @@ func (d *desk) login(w http.ResponseWriter, r *http.Request, from front.Client) 
 		return
 	}
 	d.Logger.Info("an operator has signed in", "operator", nip19.Npub(e.PubKey), "client", from.Addr)
-	http.SetCookie(w, d.cookie(d.begin(e.PubKey, from, now), int(Lifetime/time.Second)))
+	http.SetCookie(w, d.cookie(r, d.begin(e.PubKey, from, now), int(Lifetime/time.Second)))
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -238,9 +239,9 @@ func (d *desk) use(id nostr.ID, now time.Time) error {
 }
 
 // cookie makes the cookie with the secret of a session, for age seconds. No script can read it, and a request that another site causes has
-// none.
-func (d *desk) cookie(secret string, age int) *http.Cookie {
+// none. A browser that came over an encrypted connection sends it over no other.
+func (d *desk) cookie(r *http.Request, secret string, age int) *http.Cookie {
 	return &http.Cookie{
-		Name: cookieName, Value: secret, Path: d.at, MaxAge: age, HttpOnly: true, Secure: strings.HasPrefix(d.url, "https:"), SameSite: http.SameSiteStrictMode,
+		Name: cookieName, Value: secret, Path: d.at, MaxAge: age, HttpOnly: true, Secure: strings.HasPrefix(d.url, "https:") || strings.HasPrefix(r.Header.Get("Origin"), "https:"), SameSite: http.SameSiteStrictMode,
 	}
 }

@@ -71,8 +71,10 @@ type relay struct {
 	made  int64
 }
 
-func newRelay(t *testing.T) *relay {
-	s, err := grasp.ParseService("relay.example.org")
+func newRelay(t *testing.T) *relay { return newRelayAt(t, "relay.example.org") }
+
+func newRelayAt(t *testing.T, domain string) *relay {
+	s, err := grasp.ParseService(domain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,6 +263,34 @@ func TestSigningIn(t *testing.T) {
 		if w.Code != tt.code || (len(w.Result().Cookies()) > 0) != (tt.code == 204) {
 			t.Errorf("%s: %d %s", tt.name, w.Code, w.Body)
 		}
+	}
+}
+
+// TestSigningInBehindEncryption: where a proxy adds the encryption, on a name or a port for which the settings have none, the browser's URL counts.
+func TestSigningInBehindEncryption(t *testing.T) {
+	for _, tt := range []struct {
+		domain, origin string
+		code           int
+		secure         bool
+	}{
+		{"nas:8443", "https://nas:8443", 204, true},
+		{"nas:8443", "http://nas:8443", 204, false},
+		{"NAS.local.:443", "https://nas.local", 204, true},
+		{"10.0.0.7:7334", "https://10.0.0.7:7334", 204, true},
+		{"nas:8443", "https://nas", 403, false},
+		{"nas:8443", "https://nas:8444", 403, false},
+		{"nas:8443", "https://nas:8443/x", 403, false},
+		{"relay.example.org", "http://relay.example.org", 403, false},
+	} {
+		r := newRelayAt(t, tt.domain)
+		w := r.login(r.authorization(boss, tt.origin+"/operator/login"), "sign in to graspd", tt.origin)
+		if w.Code != tt.code || tt.code == 204 && w.Result().Cookies()[0].Secure != tt.secure {
+			t.Errorf("%s at %s: %d %s %v", tt.domain, tt.origin, w.Code, w.Body, w.Header())
+		}
+	}
+	r := newRelayAt(t, "nas:8443")
+	if w := r.ask("GET", "/operator", home); w.Header().Get("Location") != "/operator/" {
+		t.Errorf("%v", w.Header())
 	}
 }
 

@@ -9,7 +9,8 @@ button.addEventListener("click", async () => {
   }
   button.setAttribute("aria-disabled", "true");
   said.textContent = "The extension asks you.";
-  const { url, payload, body } = button.dataset;
+  const { payload, body } = button.dataset;
+  const url = new URL("login", location.href).href;
   try {
     const event = await window.nostr.signEvent({
       kind: 27235, created_at: Math.floor(Date.now() / 1000), content: "",
