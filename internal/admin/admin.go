@@ -181,7 +181,11 @@ func (p *Pages) Run(ctx context.Context) {
 
 // health answers whether this process does its work. A store that has failed takes nothing until the next start, or until it was opened anew.
 func (c Config) health(w http.ResponseWriter, _ *http.Request) {
-	if err := c.Store.Failure(); err != nil {
+	err := c.Store.Failure()
+	if err == nil {
+		err = c.Store.Room()
+	}
+	if err != nil {
 		answer(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}

@@ -123,7 +123,8 @@ func TestStatus(t *testing.T) {
 }
 
 func TestHealthAndReadiness(t *testing.T) {
-	failed, waiting, through := here, here, here
+	failed, full, waiting, through := here, here, here, here
+	full.Store = fakeStore{room: store.ErrFull}
 	failed.Store = fakeStore{failed: errors.New("storage failed: broken")}
 	waiting.Sync = fakeSync{waiting: []grasp.RelayURL{"wss://a.example.net", "wss://b.example.net"}}
 	through.Sync = fakeSync{}
@@ -137,6 +138,7 @@ func TestHealthAndReadiness(t *testing.T) {
 		{"well", here, "/healthz", 200, "ok\n"},
 		{"catching up", waiting, "/healthz", 200, "ok\n"},
 		{"store failed", failed, "/healthz", 503, "storage failed: broken\n"},
+		{"no room", full, "/healthz", 503, store.ErrFull.Error() + "\n"},
 		{"no sync", here, "/readyz", 200, "ready\n"},
 		{"through", through, "/readyz", 200, "ready\n"},
 		{"catching up", waiting, "/readyz", 503, "the initial sync has not finished yet: wss://a.example.net, wss://b.example.net\n"},
