@@ -63,7 +63,7 @@ func (c *Config) dataSettings() []setting {
 func (c *Config) policySettings() []setting {
 	return []setting{
 		text("listen", usualListen, "address on which graspd listens for clients, git and browsers", &c.Listen).as("HOST:PORT"),
-		text("domain", "", "public host[:port] by which announcements list this relay (default: the listen address)", &c.Domain).as("HOST[:PORT]"),
+		text("domain", "", "public host[:port][/path] by which announcements list this relay (default: the listen address)", &c.Domain).as("HOST[:PORT][/PATH]"),
 		boolean("git", "true", "host the repositories: people clone and push over HTTP (GRASP-01)", &c.HostsGit),
 		boolean("contributors", "false", "accept pull requests that contributors push to /prs/<their npub>/<identifier>.git, also for repositories elsewhere (GRASP-06); needs --git", &c.Git.Contributors),
 		number("min-pow", 0, 0, 64, "bits of proof of work that an event needs (NIP-13), whether a client or a relay brings it; 0 = none", &c.MinPoW),

@@ -143,7 +143,7 @@ func New(c Config) (_ *Node, err error) {
 		Rates: c.Rates, Proxies: c.Proxies, Now: c.Now, Logger: c.Logger.With("component", "front"), Faults: n.faults,
 		Members: n.signers(),
 	})
-	n.Front.Handle(front.AddressRoute(c.Service.Base()))
+	n.Front.Handle(front.AddressRoute(c.Service.Root()))
 	if len(c.AdminKeys) > 0 {
 		n.Front.Handle(manage.Route(manage.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Changed: func() { n.Relay.Relist() }, Change: n.Change, Now: c.Now}))
 	}

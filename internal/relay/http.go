@@ -22,26 +22,37 @@ import (
 )
 
 // robots lets crawlers read everything but the operator's page.
-const robots = "User-agent: *\nDisallow: /operator/\n"
+func robots(base string) string { return "User-agent: *\nDisallow: " + base + "/operator/\n" }
 
-// serveHTTP serves WebSocket, the information document (NIP-11) and a page for people on "/", and beside them the feed, names (NIP-05) and
-// robots.txt. It serves nothing else.
+// placeOf returns the path of a request below that of the service, where "/" is the service itself. Behind a proxy that takes the path off it is
+// the request's own.
+func (r *Relay) placeOf(req *http.Request) string {
+	path := web.Tidy(req.URL.Path)
+	if below, ok := strings.CutPrefix(path, r.service.Root()); ok && (below == "" || below[0] == '/') {
+		path = below
+	}
+	return cmp.Or(path, "/")
+}
+
+// serveHTTP serves WebSocket, the information document (NIP-11) and a page for people on the path of the service, and below it the feed, names
+// (NIP-05) and robots.txt. It serves nothing else.
 func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.Client) {
+	place := r.placeOf(req)
 	switch {
-	case req.URL.Path == "/feed.atom" && (req.Method == http.MethodGet || req.Method == http.MethodHead):
+	case place == "/feed.atom" && (req.Method == http.MethodGet || req.Method == http.MethodHead):
 		r.writePage(w, req, from, r.feedNow)
-	case req.URL.Path == namesPath && (req.Method == http.MethodGet || req.Method == http.MethodHead):
+	case place == namesPath && (req.Method == http.MethodGet || req.Method == http.MethodHead):
 		write(w, "application/json", r.presented.Load().named(req.URL.Query().Get("name")))
-	case req.URL.Path == "/robots.txt" && (req.Method == http.MethodGet || req.Method == http.MethodHead):
-		write(w, "text/plain; charset=utf-8", []byte(robots))
-	case req.URL.Path != "/":
-		http.Error(w, "404 not found: this relay is on /", http.StatusNotFound)
+	case place == "/robots.txt" && (req.Method == http.MethodGet || req.Method == http.MethodHead):
+		write(w, "text/plain; charset=utf-8", []byte(robots(r.service.Base())))
+	case place != "/":
+		http.Error(w, "404 not found: this relay is on "+r.service.Base()+"/", http.StatusNotFound)
 	case hasToken(req.Header, "Upgrade", "websocket"):
 		r.serveClient(w, req, from)
 	case req.Method != http.MethodGet && req.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
 		http.Error(w, "405 method not allowed", http.StatusMethodNotAllowed)
-	case hasToken(req.Header, "Accept", nip11.ContentType):
+	case wantsInfo(req.Header):
 		write(w, nip11.ContentType, r.presented.Load().info)
 	default:
 		r.writePage(w, req, from, r.pageNow)
@@ -50,15 +61,23 @@ func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.C
 
 // tellsNothing reports whether the answer tells nothing of the stored events. So do the WebSocket, whose sessions demand authentication
 // themselves, and what the relay says of itself.
-func tellsNothing(req *http.Request) bool {
+func (r *Relay) tellsNothing(req *http.Request) bool {
 	gets := req.Method == http.MethodGet || req.Method == http.MethodHead
-	switch req.URL.Path {
+	switch r.placeOf(req) {
 	case namesPath:
 		return gets
 	case "/":
-		return hasToken(req.Header, "Upgrade", "websocket") || gets && hasToken(req.Header, "Accept", nip11.ContentType)
+		return hasToken(req.Header, "Upgrade", "websocket") || gets && wantsInfo(req.Header)
 	}
 	return false
+}
+
+// wantsInfo reports whether a client wants the information document, and not the page: it names the document's type, as no browser does, or
+// takes no page.
+func wantsInfo(h http.Header) bool {
+	info, named := web.Accepts(h, nip11.ContentType)
+	page, _ := web.Accepts(h, "text/html")
+	return info > 0 && (named || page == 0)
 }
 
 // errNoPage says that the list has no page with that number.

@@ -67,6 +67,11 @@ func TestHTTP(t *testing.T) {
 		contentType, body  string
 	}{
 		{"page", "GET", "/", accept("text/html,*/*"), 200, "text/html; charset=utf-8", "<!DOCTYPE html>"},
+		{"information in capitals", "GET", "/", accept("APPLICATION/NOSTR+JSON;q=0.9"), 200, "application/nostr+json", ""},
+		{"information before a page", "GET", "/", accept("application/nostr+json, text/html;q=0.5"), 200, "application/nostr+json", ""},
+		{"information and no page", "GET", "/", accept("application/*"), 200, "application/nostr+json", ""},
+		{"no information", "GET", "/", accept("application/nostr+json;q=0, */*"), 200, "text/html; charset=utf-8", "<!DOCTYPE html>"},
+		{"a longer type", "GET", "/", accept("application/nostr+json+rpc, text/*"), 200, "text/html; charset=utf-8", "<!DOCTYPE html>"},
 		{"page without Accept", "GET", "/", nil, 200, "text/html; charset=utf-8", "<!DOCTYPE html>"},
 		{"page with a query", "GET", "/?x=1", nil, 200, "text/html; charset=utf-8", "<!DOCTYPE html>"},
 		{"information", "GET", "/", accept("application/nostr+json"), 200, "application/nostr+json", `{"name":"test"`},

@@ -26,6 +26,7 @@ type pageView struct {
 	Rates        front.Rates
 	Relay        grasp.RelayURL // the URL for a relays tag
 	HTTP         string         // the URL for a browser
+	Base         string         // the path of the service, "" for the whole host
 	Style        template.CSS
 	About        template.HTML // the operator's own text; "" is none
 	Icon         template.URL
@@ -49,7 +50,7 @@ func newPage(d nip11.Document, about string, look web.Look, rates front.Rates, s
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}
-	view := pageView{Document: d, Rates: rates, Relay: s.RelayURL()}
+	view := pageView{Document: d, Rates: rates, Relay: s.RelayURL(), Base: s.Base()}
 	view.HTTP = "http" + strings.TrimPrefix(string(view.Relay), "ws")
 	view.Style, view.Icon = look.Style(), look.Icon()
 	if view.Document.Icon != "" && !strings.HasPrefix(view.Document.Icon, "data:") {

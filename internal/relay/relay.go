@@ -125,7 +125,7 @@ func New(c Config) (*Relay, error) {
 		sessions:    map[*session]context.CancelFunc{},
 	}
 	r.presented.Store(as)
-	c.Front.Handle(front.Route{Name: "relay", Door: front.Open, Takes: tellsNothing, Serve: r.serveHTTP, Keeps: true})
+	c.Front.Handle(front.Route{Name: "relay", Door: front.Open, Takes: r.tellsNothing, Serve: r.serveHTTP, Keeps: true})
 	c.Front.Handle(front.Route{Name: "relay pages", Door: front.Signed, Serve: r.serveHTTP, Keeps: true})
 	return r, nil
 }

@@ -33,15 +33,13 @@ func (p *Pages) open(ctx context.Context, of nip34.Address, from front.Client) (
 	if _, found, err := p.Find(of); err != nil || !found {
 		return nil, errors.Join(err, errNothing)
 	}
-	select {
-	case p.places <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	end, err := p.place(ctx, of, from)
+	if err != nil {
+		return nil, err
 	}
 	k := &known{view: p.Store.View(), b: p.bill(from.Visitor)}
-	k.end = func() { k.view.Close(); <-p.places }
-	err := p.fill(k, of)
-	if err != nil {
+	k.end = func() { k.view.Close(); end() }
+	if err = p.fill(k, of); err != nil {
 		k.end()
 		return nil, err
 	}

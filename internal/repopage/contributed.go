@@ -49,7 +49,7 @@ func (p *Pages) contributedPage(ctx context.Context, of nip34.Address, from fron
 	if !found || r.Refs == nil || len(r.Refs.List) == 0 {
 		return nil, errNothing
 	}
-	return p.made(ctx, of, r.Generation, func() (view, error) { return p.seeContributed(ctx, of, r, from) })
+	return p.made(ctx, of, r.Generation, from, func() (view, error) { return p.seeContributed(ctx, of, r, from) })
 }
 
 func (p *Pages) seeContributed(ctx context.Context, of nip34.Address, r Repository, from front.Client) (view, error) {

@@ -87,6 +87,11 @@ func (p *Pages) item(ctx context.Context, s *store.View, v *view, set *grasp.Set
 			_ = b.charge(len(x.Content) / patchPerStep) // what follows sees an overdrawn bill
 		}
 		i.Revisions = revisions(e, more, call.call, nip19.Note)
+		for _, r := range i.Revisions {
+			for n := range r.Patches {
+				r.Patches[n].Alone = p.Service.Base() + "/" + r.Patches[n].Note
+			}
+		}
 	} else {
 		i.Text = text(e.Content, 100<<10)
 	}

@@ -22,6 +22,7 @@ const (
 // patch is one of a series.
 type patch struct {
 	Subject, By, Note string
+	Alone             string // the path of the page of this patch
 	Text              string // what its author says about it
 	Diff              []line
 	Cut               bool // there is more of the text or the diff

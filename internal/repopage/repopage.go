@@ -11,12 +11,12 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/graspd/graspd/internal/bidi"
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/grasp"
@@ -55,7 +55,7 @@ type Pages struct {
 	kept   kept
 	looks  looks
 	texts  texts
-	places chan struct{} // a token for each page that is being made
+	places *fair.Account // of pages that are being made
 }
 
 //go:embed page.html item.html contributed.html
@@ -76,7 +76,7 @@ func New(c Config) *Pages {
 		c.Now = time.Now
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	return &Pages{Config: c, looks: newLooks(), texts: newTexts(), places: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	return &Pages{Config: c, looks: newLooks(), texts: newTexts(), places: newPlaces(c.Now)}
 }
 
 // Route returns the route of the pages, for the front.
@@ -87,8 +87,16 @@ func (p *Pages) Route() front.Route {
 // takes reports whether a client that takes pages asks for a path of the form /<npub>/<identifier>.git, for a page below, or for an event
 // by its name.
 func (p *Pages) takes(req *http.Request) bool {
-	below, ok := strings.CutPrefix(req.URL.EscapedPath(), p.Service.Base())
-	if !ok || req.Method != http.MethodGet && req.Method != http.MethodHead || !reads(req.Header) {
+	below, ok := strings.CutPrefix(web.Tidy(req.URL.EscapedPath()), p.Service.Base())
+	if !ok || req.Method != http.MethodGet && req.Method != http.MethodHead {
+		return false
+	}
+	if _, prs := p.contributed(below); !prs { // a feed is what its path says, whatever its reader calls it
+		if _, last, _ := strings.Cut(below, ".git/"); feeds[last] != nil && strings.Count(below, "/") == 3 {
+			return true
+		}
+	}
+	if !reads(req.Header) {
 		return false
 	}
 	below, prs := p.contributed(below)
@@ -109,8 +117,9 @@ func (p *Pages) takes(req *http.Request) bool {
 
 // reads reports whether a client takes a page or a feed.
 func reads(h http.Header) bool {
-	accepted := strings.Join(h.Values("Accept"), ",")
-	return accepted == "" || strings.Contains(accepted, "text/html") || strings.Contains(accepted, "*/*") || strings.Contains(accepted, "application/atom+xml")
+	page, _ := web.Accepts(h, "text/html")
+	feed, _ := web.Accepts(h, "application/atom+xml")
+	return page > 0 || feed > 0
 }
 
 func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Client) {
@@ -119,7 +128,15 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 		p.fail(w, req, http.StatusTooManyRequests, "Too many requests from your address", "Try again later.")
 		return
 	}
-	path := strings.TrimPrefix(req.URL.EscapedPath(), p.Service.Base())
+	path := req.URL.EscapedPath()
+	if right := web.Tidy(path); right != path {
+		if req.URL.RawQuery != "" {
+			right += "?" + req.URL.RawQuery
+		}
+		http.Redirect(w, req, right, http.StatusMovedPermanently)
+		return
+	}
+	path = strings.TrimPrefix(path, p.Service.Base())
 	if strings.Count(path, "/") == 1 {
 		p.lead(w, req, path[1:], from)
 		return
@@ -157,6 +174,9 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 		p.fail(w, req, http.StatusNotFound, "There is no such repository here", "Its announcement (kind 30617) has to be published here first.")
 	case errors.Is(err, errCostly):
 		p.fail(w, req, http.StatusServiceUnavailable, "This page takes too much work", "Look at it in a web client.")
+	case errors.As(err, new(fair.Refusal)):
+		w.Header().Set("Retry-After", "5")
+		p.fail(w, req, http.StatusServiceUnavailable, "This server makes too many pages just now", "Try again later.")
 	case err != nil && req.Context().Err() != nil: // the client has left
 	case err != nil:
 		p.Logger.Error("the page of a repository cannot be made", "repository", of.String(), "error", err)
@@ -190,20 +210,22 @@ func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) (
 	if err != nil {
 		return nil, err
 	}
-	return p.made(ctx, of, r.Generation, func() (view, error) { return p.see(ctx, of, r, l, from.Visitor) })
+	return p.made(ctx, of, r.Generation, from, func() (view, error) { return p.see(ctx, of, r, l, from.Visitor) })
 }
 
 // made returns the page that is kept, or has see make one and keeps it. It waits for a place among the pages that are being made.
-func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, see func() (view, error)) ([]byte, error) {
-	now := p.Now()
-	if html := p.kept.get(of, generation, now); html != nil {
+func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, from front.Client, see func() (view, error)) ([]byte, error) {
+	if html := p.kept.get(of, generation, p.Now()); html != nil {
 		return html, nil
 	}
-	select {
-	case p.places <- struct{}{}:
-		defer func() { <-p.places }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	end, err := p.place(ctx, of, from)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	now := p.Now()
+	if html := p.kept.get(of, generation, now); html != nil { // somebody made it meanwhile
+		return html, nil
 	}
 	v, err := see()
 	if err != nil {
@@ -218,7 +240,7 @@ func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, s
 
 func (p *Pages) render(v view) ([]byte, error) {
 	var b strings.Builder
-	v.Style, v.Icon = p.Look.Style(), p.Look.Icon()
+	v.Style, v.Icon, v.Home = p.Look.Style(), p.Look.Icon(), p.Service.Base()+"/"
 	if err := pageTemplate.ExecuteTemplate(&b, "page.html", v); err != nil {
 		return nil, err
 	}

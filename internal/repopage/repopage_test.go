@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,6 +134,12 @@ func (w *world) ask(method, path, accept string) *httptest.ResponseRecorder {
 	return w.askAs(context.Background(), method, path, accept)
 }
 
+func (w *world) askFrom(peer, method, path, accept string) *httptest.ResponseRecorder {
+	x := *w
+	x.peer = peer
+	return x.ask(method, path, accept)
+}
+
 func (w *world) askAs(ctx context.Context, method, path, accept string) *httptest.ResponseRecorder {
 	w.Helper()
 	rec := httptest.NewRecorder()
@@ -247,7 +255,17 @@ func TestPathsAndErrors(t *testing.T) {
 		{"GET", path, "application/nostr+json", "somebody else's", 418},
 		{"POST", path, browser, "somebody else's", 418},
 		{"GET", path + "/info/refs", browser, "somebody else's", 418},
-		{"GET", path + "/", browser, "somebody else's", 418},
+		{"GET", path, "TEXT/HTML", "<h1>tool</h1>", 200},
+		{"GET", path, "text/*;q=0.1", "<h1>tool</h1>", 200},
+		{"GET", path, "text/html;q=0", "somebody else's", 418},
+		{"GET", path, "*/*;q=0", "somebody else's", 418},
+		{"GET", path, "image/png, text/html-like", "somebody else's", 418},
+		{"GET", path + "/feed.atom", "application/rss+xml", "http://www.w3.org/2005/Atom", 200},
+		{"GET", path + "/issues.atom", "application/xml;q=0.9", "http://www.w3.org/2005/Atom", 200},
+		{"GET", path + "/x/feed.atom", "application/rss+xml", "somebody else's", 418},
+		{"GET", path + "/issues", "application/rss+xml", "somebody else's", 418},
+		{"GET", path + "/", "image/png", "somebody else's", 418},
+		{"GET", path + "/info/", browser, "somebody else's", 418},
 		{"GET", pathOf(of), browser, "somebody else's", 418},
 		{"GET", "/git/x", browser, "somebody else's", 418},
 		{"GET", strings.TrimSuffix(path, ".git"), browser, "somebody else's", 418},
@@ -262,6 +280,13 @@ func TestPathsAndErrors(t *testing.T) {
 		}
 		if c.code != 418 && rec.Header().Get("Content-Security-Policy") == "" {
 			t.Errorf("%s: no policy", c.path)
+		}
+	}
+	for typed, right := range map[string]string{
+		path + "/": path, "/" + path: path, "///git//" + path[5:] + "///": path, path + "//issues/?status=open": path + "/issues?status=open", path + "/feed.atom/": path + "/feed.atom",
+	} {
+		if rec := w.ask("GET", typed, browser); rec.Code != http.StatusMovedPermanently || rec.Header().Get("Location") != right {
+			t.Errorf("%s: %d to %q, not %q", typed, rec.Code, rec.Header().Get("Location"), right)
 		}
 	}
 	w.broken = errors.New("secret of the disk")
@@ -313,6 +338,38 @@ func TestPagesAreKept(t *testing.T) {
 }
 
 // TestWhoAsksOften: is told to wait before anything is looked up.
+// TestPagesAreMadeInFairTurns: while one address has many pages made, another one waits for the page that is being made, and not for the others.
+// Of one address only so many wait.
+func TestPagesAreMadeInFairTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+		w := newWorld(t, "", func(c *repopage.Config) {
+			rules := c.Rules
+			c.Rules = func() policy.Rules { time.Sleep(time.Second); return rules() } // so that a page takes a second
+		})
+		of, _ := tool(w)
+		codes := map[int]int{}
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for range 30 {
+			all.Go(func() {
+				rec := w.ask("GET", pathOf(of)+"/issues", browser)
+				mu.Lock()
+				codes[rec.Code]++
+				mu.Unlock()
+			})
+		}
+		time.Sleep(1500 * time.Millisecond)
+		begun := time.Now()
+		if rec := w.askFrom("203.0.113.9:1", "GET", pathOf(of)+"/pulls", browser); rec.Code != http.StatusOK || time.Since(begun) > 2*time.Second {
+			t.Errorf("%d after %v", rec.Code, time.Since(begun))
+		}
+		if all.Wait(); codes[200] != 17 || codes[503] != 13 {
+			t.Errorf("%v", codes)
+		}
+	})
+}
+
 func TestWhoAsksOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")

@@ -31,7 +31,7 @@ const (
 // view has all that a page shows.
 type view struct {
 	Title, Wrong string // Wrong says what is wrong, on the page of an error
-	Relay        string
+	Relay, Home  string // the name of the service, and the path of its start page
 	Style        template.CSS
 	Icon         template.URL
 	Path         string // of the repository's own page

@@ -88,19 +88,10 @@ func has(h http.Header, tag string) bool {
 	return false
 }
 
-// takesGzip reports whether Accept-Encoding allows gzip.
-func takesGzip(h http.Header) bool {
-	for _, line := range h.Values("Accept-Encoding") {
-		for one := range strings.SplitSeq(line, ",") {
-			name, params, _ := strings.Cut(strings.TrimSpace(one), ";")
-			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
-				continue
-			}
-			q, found := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=")
-			if v, err := strconv.ParseFloat(q, 64); !found || err == nil && v > 0 {
-				return true
-			}
-		}
+// Tidy returns a path without slashes beside each other and at its end, as people type them.
+func Tidy(path string) string {
+	if !strings.Contains(path, "//") && !strings.HasSuffix(path, "/") {
+		return path
 	}
-	return false
+	return "/" + strings.Join(strings.FieldsFunc(path, func(r rune) bool { return r == '/' }), "/")
 }

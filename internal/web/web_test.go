@@ -22,7 +22,7 @@ func ask(body string, status int, headers ...string) *http.Response {
 
 func TestAnswer(t *testing.T) {
 	long := strings.Repeat("a page\n", 1000)
-	for accepted, packed := range map[string]bool{"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.0, br": false, "deflate": false} {
+	for accepted, packed := range map[string]bool{"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.0, br": false, "deflate": false, "*": true, "*;q=0": false, "gzip;q=0, *": false, "identity, *;q=0.1": true, "x-gzip": true, "x-gzip;q=0, gzip": true, "gzip2": false, "gzip ; Q=1.000": true, "gzip;q=x": false} {
 		res := ask(long, 200, "Accept-Encoding", accepted)
 		var r io.Reader = res.Body
 		if packed {
