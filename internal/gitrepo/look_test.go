@@ -107,6 +107,66 @@ from refs/heads/main
 	}
 }
 
+// A file may be chosen in another directory than the uppermost, and a link may be followed within the repository.
+func TestLookElsewhere(t *testing.T) {
+	d, _ := disk(t)
+	c := newClone(t)
+	c.importing(`commit refs/heads/main
+committer a <a@example.com> 1600000000 -0500
+data 5
+first
+M 644 inline docs/readme.md
+data 7
+in docs
+M 644 inline docs/a/deep.md
+data 4
+deep
+M 120000 inline docs/up
+data 8
+../above
+M 644 inline above
+data 5
+above
+M 120000 inline down
+data 22
+./docs//a/../a/deep.md
+M 120000 inline docs/out
+data 16
+../../etc/passwd
+M 120000 inline absolute
+data 6
+/above
+M 120000 inline around
+data 13
+../d/../above
+M 120000 inline directory
+data 4
+docs
+M 120000 inline nowhere
+data 4
+none
+M 120000 inline self
+data 1
+.
+
+`)
+	main := c.id("main")
+	push(t, d, some(1), c.pack(c.refs()...), gitrepo.Proving{Tips: ids{main}})
+	for name, want := range map[string][2]string{
+		"readme.md": {"docs/readme.md", "in docs"}, "up": {"docs/up", "above"}, "above": {"above", "above"}, "down": {"down", "deep"}, "deep.md": {}, "out": {}, "absolute": {}, "around": {}, "directory": {}, "nowhere": {}, "self": {},
+	} {
+		l := gitrepo.Looking{Commit: main, Choose: called(name), MaxBytes: 10, Elsewhere: []string{".github", "docs"}, Follow: true}
+		got, err := d.Look(t.Context(), some(1), l)
+		if err != nil || got.Name != want[0] || string(got.Text) != want[1] {
+			t.Errorf("%s: %q %q, %v", name, got.Name, got.Text, err)
+		}
+	}
+	got, err := d.Look(t.Context(), some(1), gitrepo.Looking{Commit: main, Choose: called("down"), MaxBytes: 3, Follow: true})
+	if err != nil || !got.Large || got.Text != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // Ten thousand tips are asked about by one process. Those beyond have no time.
 func TestLookAtManyTips(t *testing.T) {
 	d, c, first, tip := served(t)

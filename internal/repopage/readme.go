@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"html/template"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -38,12 +39,15 @@ type readme struct {
 	Slow  bool // reading the repository took long, or failed, so that it is read again only later
 }
 
+// readmePlaces are the directories where a README is looked for when the uppermost has none.
+var readmePlaces = []string{".github", "docs"}
+
 // formats has the formats of READMEs, the best first, by what follows the first dot of the name, in small letters.
 var formats = []string{"md", "markdown", "mdown", "mkd", "", "txt", "rst", "adoc", "asciidoc", "org", "textile", "pod"}
 
 // formatOf returns the place in formats of a file's name; below 0 for a file that is no README.
 func formatOf(name string) int {
-	stem, format, dotted := strings.Cut(strings.ToLower(name), ".")
+	stem, format, dotted := strings.Cut(strings.ToLower(path.Base(name)), ".")
 	if stem != "readme" || dotted && format == "" {
 		return -1
 	}
@@ -84,7 +88,7 @@ func (p *Pages) read(ctx context.Context, of nip34.Address, r Repository, from f
 		return l, err
 	}
 	defer end()
-	q := gitrepo.Looking{Choose: chooseReadme, MaxBytes: mostReadme, Tips: tips(r.Refs), Party: partyOf(from)}
+	q := gitrepo.Looking{Choose: chooseReadme, Elsewhere: readmePlaces, Follow: true, MaxBytes: mostReadme, Tips: tips(r.Refs), Party: partyOf(from)}
 	if head, born := r.Refs.Find("HEAD"); born {
 		q.Commit = head.ID
 	}

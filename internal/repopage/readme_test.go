@@ -22,15 +22,16 @@ import (
 
 // data is a repository's data that knows its files and the times of commits.
 type data struct {
-	files map[string]string
-	order []string
-	times map[gitwire.ObjectID]int64
-	fails error
-	large bool
-	asked []gitrepo.Looking
-	dirs  []string
-	leave func() // called meanwhile, where not nil
-	takes time.Duration
+	files  map[string]string
+	order  []string
+	times  map[gitwire.ObjectID]int64
+	fails  error
+	large  bool
+	asked  []gitrepo.Looking
+	dirs   []string
+	leave  func() // called meanwhile, where not nil
+	takes  time.Duration
+	chosen string
 }
 
 func (d *data) Look(ctx context.Context, dir string, l gitrepo.Looking) (gitrepo.Look, error) {
@@ -52,7 +53,9 @@ func (d *data) Look(ctx context.Context, dir string, l gitrepo.Looking) (gitrepo
 	if l.Commit.IsZero() {
 		return found, nil
 	}
-	found.Name = l.Choose(d.order)
+	if found.Name = d.chosen; found.Name == "" {
+		found.Name = l.Choose(d.order)
+	}
 	if found.Large = d.large; !found.Large {
 		found.Text = []byte(d.files[found.Name])
 	}
@@ -82,6 +85,9 @@ func TestReadme(t *testing.T) {
 		" shot ", `<a href="https://ci.example/b.svg" rel="nofollow noreferrer ugc">badge</a>`, "evil", "a &lt; b")
 	lacks(t, page, "<script", "<img", "javascript:", "docs/guide", "img/a.png", "secret", "deutsch", "plain", "other", "the server is busy")
 	l := d.asked[0]
+	if !l.Follow || len(l.Elsewhere) != 2 {
+		t.Errorf("not looked for elsewhere: %+v", l)
+	}
 	if d.dirs[0] != "d" || l.Commit != id("a") || l.MaxBytes != 1<<20 || l.Party != "198.51.100.7" {
 		t.Errorf("%q was asked for %+v", d.dirs[0], l)
 	}
@@ -104,6 +110,13 @@ func TestReadmesThatAreNotMarkdown(t *testing.T) {
 			t.Errorf("%s is shown", what)
 		}
 	}
+}
+
+// TestAReadmeInAnotherDirectory is shown with its path, in its format.
+func TestAReadmeInAnotherDirectory(t *testing.T) {
+	w, d := withData(t, "docs/README.md", "*a*")
+	d.chosen = "docs/README.md"
+	has(t, w.page(address(1, "tool")), "<h2>docs/README.md</h2>", "<em>a</em>")
 }
 
 // What is too large is not read, and of what is long the beginning is shown.
