@@ -582,6 +582,27 @@ func TestWhatDoesNotCome(t *testing.T) {
 	}
 }
 
+// A relay that shows thousands of events that it does not give costs a few requests for each thousand, whether it gives one now and then or
+// none, and what it gives is here in the end.
+func TestManyThatAreNotGiven(t *testing.T) {
+	for _, every := range []int{3001, 101, 20, 7} {
+		r := newRelay(t, 3000, 0)
+		for n := range 3000 {
+			r.keeps[id(n)] = n%every != every-1
+		}
+		r.run()
+		fetches := 0
+		for _, l := range r.log {
+			if strings.HasPrefix(l, "fetch") {
+				fetches++
+			}
+		}
+		if fetches > 45 || r.lacks() > 0 {
+			t.Errorf("one of %d is given: %d requests, %d are not here", every, fetches, r.lacks())
+		}
+	}
+}
+
 func ids(from, to int) (out []nostr.ID) {
 	for n := from; n < to; n++ {
 		out = append(out, id(n))

@@ -16,7 +16,13 @@ type fetching struct {
 	missing map[nostr.ID]struct{} // requested twice, and not arrived
 	round   round
 	chunk   int // ids per request, where the relay gives fewer than usual; else 0
+	paid    int // such small requests of which all arrived
+	vain    int // and of which not all did: the relay withholds the others
+	nothing int // requests in a row of which nothing arrived
 }
+
+// mostInVain is how many requests in a row bring nothing, until graspd looks for the rest in pages alone.
+const mostInVain = 5
 
 // round is how far the comparison has come with the events that it needs.
 type round uint8
@@ -74,13 +80,15 @@ func (b *Batch) Shown(x Dated) { b.of.edge.date(x.ID, x.At) }
 
 // Answered takes that the request is answered and all that came is decided. Where some events
 // of a request in the second round arrived and some did not, the relay gives fewer at once: the
-// rest is requested in smaller portions. A portion of which nothing arrives is missing.
+// rest is requested in smaller portions, as long as that pays. A portion of which nothing arrives is missing.
 func (b *Batch) Answered() {
 	n := b.of
 	got := len(b.ids) - len(b.lacks)
+	n.count(got, len(b.ids))
 	if got == len(b.ids) {
 		return
 	}
+	less := got > 0 && (n.vain <= n.paid || n.round == paged)
 	for _, id := range b.ids {
 		if _, gone := b.lacks[id]; !gone {
 			continue
@@ -88,18 +96,46 @@ func (b *Batch) Answered() {
 		switch {
 		case n.round == first:
 			n.late = append(n.late, id)
-		case got > 0:
+		case less:
 			n.need = append(n.need, id)
 		default:
-			if n.missing == nil {
-				n.missing = make(map[nostr.ID]struct{})
-			}
-			n.missing[id] = struct{}{}
+			n.miss(id)
 		}
 	}
-	if got > 0 && got <= len(b.ids)/2 {
+	if less && got <= len(b.ids)/2 {
 		n.chunk = got
 	}
+	if n.nothing >= mostInVain && n.round != paged {
+		for _, id := range n.need {
+			n.miss(id)
+		}
+		n.need = nil
+	}
+}
+
+// count notes how many events of a request for so many arrived. Where small portions do not bring all, the relay shows what it does not give, and is
+// asked in large portions again.
+func (n *fetching) count(got, of int) {
+	if n.nothing++; got > 0 {
+		n.nothing = 0
+	}
+	switch {
+	case n.chunk == 0:
+	case got == of:
+		n.paid++
+	default:
+		if n.vain++; n.vain > n.paid && n.round != paged {
+			n.chunk = 0
+		}
+	}
+}
+
+// miss notes that an event was requested in vain.
+func (n *fetching) miss(id nostr.ID) {
+	if n.missing == nil {
+		n.missing = make(map[nostr.ID]struct{})
+	}
+	n.missing[id] = struct{}{}
 }
 
 // PutBack takes that the relay did not answer the request: what did not arrive is needed as before.
