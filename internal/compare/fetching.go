@@ -44,6 +44,7 @@ type Batch struct {
 	of    *Comparison
 	ids   []nostr.ID
 	lacks map[nostr.ID]struct{} // those of ids that did not arrive yet
+	small bool                  // they are a small portion
 }
 
 // Ask returns the next ids to request, at most as many as most says.
@@ -52,7 +53,7 @@ func (n *Comparison) Ask(most int) *Batch {
 	if n.chunk > 0 {
 		k = min(k, n.chunk)
 	}
-	b := &Batch{of: n, ids: n.need[:0:0], lacks: make(map[nostr.ID]struct{}, k)}
+	b := &Batch{of: n, small: n.chunk > 0, ids: n.need[:0:0], lacks: make(map[nostr.ID]struct{}, k)}
 	for _, id := range n.need[:k] {
 		if _, dup := b.lacks[id]; !dup {
 			b.lacks[id] = struct{}{}
@@ -84,7 +85,7 @@ func (b *Batch) Shown(x Dated) { b.of.edge.date(x.ID, x.At) }
 func (b *Batch) Answered() {
 	n := b.of
 	got := len(b.ids) - len(b.lacks)
-	n.count(got, len(b.ids))
+	n.count(b, got)
 	if got == len(b.ids) {
 		return
 	}
@@ -113,15 +114,15 @@ func (b *Batch) Answered() {
 	}
 }
 
-// count notes how many events of a request for so many arrived. Where small portions do not bring all, the relay shows what it does not give, and is
+// count notes how many events of a request arrived. Where small portions do not bring all, the relay shows what it does not give, and is
 // asked in large portions again.
-func (n *fetching) count(got, of int) {
+func (n *fetching) count(b *Batch, got int) {
 	if n.nothing++; got > 0 {
 		n.nothing = 0
 	}
 	switch {
-	case n.chunk == 0:
-	case got == of:
+	case !b.small:
+	case got == len(b.ids):
 		n.paid++
 	default:
 		if n.vain++; n.vain > n.paid && n.round != paged {

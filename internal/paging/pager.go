@@ -52,6 +52,8 @@ type Habits struct {
 	most      int  // events in the largest answer to them: one with fewer is not cut
 	cut       int  // events in an answer that proved to be cut; 0 = none did
 	exclusive bool // since and until are exclusive
+
+	large []int64 // seconds of an event that ended the connection, and that are not asked for
 }
 
 // full takes an answer of n events to a question for at most limit, and reports whether it may be cut.
@@ -85,6 +87,8 @@ type Pager struct {
 	pages    int
 	events   int
 	unproven bool
+	late     int64 // what the relay has of this time or later is asked for once more, at the end; 0 = nothing is
+	losses   int   // connections lost in a row without an answer
 }
 
 // window is a range of times to ask for.
@@ -95,6 +99,7 @@ type window struct {
 	of    int   // it is the rest of an answer of so many events, and brings news only if that answer was cut; 0 = it is not
 	again bool  // it is asked a second time, as an event that is known did not come
 	came  int   // then: how many came the first time
+	lost  int   // connections that ended while it was asked, before anything came: it is asked in small parts
 }
 
 // next is the part of the window that is asked next.
@@ -135,6 +140,10 @@ func New(s Span, habits *Habits) *Pager {
 
 // Next returns what to ask now; false at the end.
 func (p *Pager) Next() (Span, bool) {
+	if len(p.todo) == 0 && p.late > 0 {
+		p.todo, p.late = []window{{Span: Span{max(p.late, p.span.Since), p.span.Until}}}, 0
+	}
+	p.avoid()
 	if len(p.todo) == 0 || p.Exhausted() {
 		return Span{}, false
 	}
@@ -201,6 +210,7 @@ func (p *Pager) end() (g page, w window, asked Span) {
 func (p *Pager) Done(limit int) {
 	g, w, asked := p.end()
 	defer p.Again()
+	p.losses = 0
 	full := p.habits.full(g.n, limit)
 	lacks := w.known - (len(g.times) - g.fresh)
 	switch {
@@ -236,7 +246,7 @@ func (p *Pager) second(g page, w window, full bool) {
 		return
 	}
 	p.unproven = p.unproven || full && (g.n >= minFullPage || p.habits.cut > 0 && g.n >= p.habits.cut)
-	p.push(Span{w.Since, w.Until - 1}, window{width: p.widen(w.width, g.n), of: w.of})
+	p.push(Span{w.Since, w.Until - 1}, window{width: p.widen(w, g.n), of: w.of, lost: w.lost})
 }
 
 // split asks for a window again in parts, as the answer was full: the first part has about three quarters of what came.
@@ -282,7 +292,7 @@ func after(times []int64, at int64) int {
 
 // complete goes on after an answer that is not full: below its oldest event, as pages may differ in size.
 func (p *Pager) complete(g page, w window, asked Span, lacks int) {
-	rest, next := Span{w.Since, asked.Since}, window{width: p.widen(w.width, len(g.times)), of: w.of}
+	rest, next := Span{w.Since, asked.Since}, window{width: p.widen(w, len(g.times)), of: w.of, lost: w.lost}
 	below := len(g.times) > 0 && g.times[0] > asked.Since && (g.fresh > 0 || lacks > 0 || p.much(len(g.times)))
 	switch {
 	case len(g.times) > 0 && g.times[0] < asked.Until:
@@ -295,12 +305,17 @@ func (p *Pager) complete(g page, w window, asked Span, lacks int) {
 	}
 }
 
-// widen returns how many seconds to ask for after so many brought n events.
-func (p *Pager) widen(width int64, n int) int64 {
-	if width == 0 || width > longest || 4*n < p.habits.most {
+// widen returns how many seconds of a window to ask for after a part of it brought n events.
+func (p *Pager) widen(w window, n int) int64 {
+	switch {
+	case w.width == 0 || w.width > longest:
+		return 0
+	case w.lost > 0:
+		return 2 * w.width
+	case 4*n < p.habits.most:
 		return 0
 	}
-	return max(1, width*3*int64(p.habits.most)/(4*int64(max(n, 1))))
+	return max(1, w.width*3*int64(p.habits.most)/(4*int64(max(n, 1))))
 }
 
 const longest = 1 << 40 // seconds of a part; more is all

@@ -36,6 +36,7 @@ func (p *Peer) CaughtUp() bool {
 func (p *Peer) noteComplete() {
 	if p.AllConfirmed() {
 		p.upToDate()
+		p.left.pages = nil
 	}
 	if p.unproven.Len() == 0 && p.confirmed.Len()+p.held.Len()+p.suspects.under.Refused() == p.wanted.Len() {
 		p.complete = p.now.Mono

@@ -29,6 +29,7 @@ func (p *Peer) connected(in step.Connected) {
 		p.unconfirm()
 		p.marks()
 		p.coverage.Begin()
+		p.left = left{large: p.left.large}
 	}
 	p.references.first()
 	if p.resyncAt == 0 || !quick {
@@ -39,6 +40,7 @@ func (p *Peer) connected(in step.Connected) {
 		told.MessageTooLong(p.longest)
 	}
 	p.conn = p.open(told, in.Outsider)
+	p.conn.habits = p.left.habits
 	since := itemset.SinceTime(p.mark.Wall.Add(-p.cfg.QuickReconnect))
 	for _, it := range p.inOrder() {
 		if p.suspects.under.Has(it) {
@@ -116,6 +118,9 @@ func (p *Peer) tooLong(bytes int) bool {
 func (p *Peer) fail(what, reason string) {
 	if p.conn != nil {
 		p.conn.forgetSwept()
+		if p.conn.leaves(p.lastAlive.Add(-p.cfg.QuickReconnect).Unix()) {
+			p.progress()
+		}
 	}
 	p.references.end()
 	p.conn = nil
@@ -157,6 +162,6 @@ func (p *Peer) compares() bool { return p.comparing.works() }
 
 // close forgets the connection for good: what was confirmed on it does not outlive it.
 func (p *Peer) close(then phase) {
-	p.phase, p.conn = then, nil
+	p.phase, p.conn, p.left = then, nil, left{}
 	p.unmark()
 }

@@ -29,6 +29,8 @@ func (p *Peer) checkSizes() error {
 		{"pages of the proven", p.proven.Spread(), p.proven.Len()},
 		{"owners of a dead relay", len(p.dialing.Record(p.now, true).Owners), record.MostOwners},
 		{"last gaps", len(p.gaps.Last()), followed.MostGaps},
+		{"filters that were read before the connection was lost", len(p.left.pages), mostLeft},
+		{"events that are too large", len(p.left.large), mostLarge},
 		{"withheld", p.comparing.withheld.Len(), compare.MostWithheld},
 		{"withheld of the whole", p.whole.hidden.Len(), compare.MostWithheld},
 	}
@@ -104,7 +106,7 @@ func (t *task) bounds(p *Peer) (all []bound) {
 	if g := t.pager; g != nil {
 		h := g.Size()
 		all = append(all, bound{"ids that were seen", h.Seen, paging.MostSeen + capacity.PageLimit + requestRoom},
-			bound{"ranges to be asked", h.Ranges, 1 + 3*h.Pages}, bound{"pages", h.Pages, paging.MaxPages})
+			bound{"ranges to be asked", h.Ranges, 1 + 3*h.Pages + paging.MostLarge}, bound{"pages", h.Pages, paging.MaxPages})
 	}
 	if n := t.neg; n != nil {
 		h := n.Size()

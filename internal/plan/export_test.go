@@ -341,3 +341,8 @@ func (p *Peer) SetMostNeeded(n int) { p.comparing.needed = n }
 
 // RequestRoom is how many events above its limit are read of a stored REQ.
 const RequestRoom = requestRoom
+
+// Unproven says whether one of these items is not proven to be complete; without any, whether anything is not.
+func (p *Peer) Unproven(items ...want.Item) bool {
+	return len(items) == 0 && p.unproven.Len() > 0 || slices.ContainsFunc(items, p.unproven.Has)
+}

@@ -14,7 +14,7 @@ const mostNeeded = 250_000
 
 // fetch requests the next needed ids of a task.
 func (c *catchup) fetch(t *task) {
-	b := t.neg.Ask(c.limits.IDs())
+	b := t.neg.Ask(c.atATime())
 	f := nostr.Filter{IDs: b.IDs(), Limit: new(len(b.IDs()))}
 	if mode := c.demands.mannerOf(t, t.filter).Mode; mode != demands.NoKinds { // the filter's own, where it has some
 		f.Kinds = mode.With(t.filter).Kinds

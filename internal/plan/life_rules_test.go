@@ -302,7 +302,8 @@ func TestQuickReconnectBroken(t *testing.T) {
 	d.refuse, d.sent = nil, nil
 	d.do(step.Connected{})
 	for name, since := range sinces(d.requests(step.Catchup)) {
-		if want := mark.Wall.Add(-15 * time.Minute).Unix(); since != want {
+		want := mark.Wall.Add(-15 * time.Minute).Unix()
+		if read := want + 600; since != want && (since != read || strings.Contains(name, "#E")) { // what the broken connection has read counts
 			t.Errorf("%s is asked since %d, want %d", name, since, want)
 		}
 	}

@@ -50,7 +50,7 @@ func (w *world) confirmations() {
 }
 
 func (w *world) complete(want *plan.Want, it plan.Item) {
-	if w.unproven() {
+	if w.unproven() || w.peer.Unproven(it) {
 		return
 	}
 	filters := w.answered(plan.Asks(want, it))

@@ -46,6 +46,7 @@ type Peer struct {
 
 	references references
 	conn       *connection // everything that dies with the connection
+	left       left        // what the last connection left to the next one
 	demands    demanded
 	whole      whole
 
@@ -260,6 +261,7 @@ func (p *Peer) progress() {
 // Swept items are tried live again.
 func (p *Peer) recatch(class step.Class) {
 	c := p.conn
+	p.left.anew()
 	p.coverage.Begin()
 	p.unconfirm()
 	c.cancelMerge()

@@ -243,7 +243,7 @@ func (c *comparing) sifted(in step.Sifted) {
 		c.stored.taskFailed(t, "needed ids could not be looked up")
 		return
 	}
-	t.neg.LookedUp(in.Unknown, in.Known, c.terms(t).Others)
+	t.neg.LookedUp(c.stored.withoutLarge(t, in.Unknown), in.Known, c.terms(t).Others)
 	c.stored.fetchEnded(t)
 	c.stored.proceed(t)
 }

@@ -41,6 +41,8 @@ type character struct {
 // temper is how often, of 100 times, a relay does what a good one does not.
 type temper struct {
 	refuseDial, drop, silence, closed, notice, loseEvent, double, unknown, forget, lateEnd, storeFails int
+
+	messages int // not of 100: after so many a connection ends; 0 = it does not
 }
 
 // relaySide is one connection as the relay sees it.
@@ -52,6 +54,7 @@ type relaySide struct {
 	opens    int
 	authed   bool
 	asked    bool // a challenge was sent
+	sent     int  // messages
 }
 
 // fakeRelay is a scripted relay.

@@ -124,6 +124,10 @@ func (p *Peer) decided(in step.Decided) bool {
 	r.failed = r.failed || in.Failed
 	if in.New {
 		p.count(r)
+		if r.task != nil {
+			p.left.news()
+			p.progress()
+		}
 		if in.Outcome == policy.Accept {
 			p.noteGap(r, in.Event)
 		}
@@ -210,6 +214,7 @@ func (c *catchup) answered(r *request) {
 		t.pager.Done(r.most - requestRoom)
 	case asksIDs:
 		r.batch.Answered()
+		c.left.gave(c.limits.IDs())
 		c.fetchEnded(t)
 	case asksProbe:
 		c.comparing.probeDone(t, r.probe)

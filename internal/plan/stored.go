@@ -24,6 +24,7 @@ type catchup struct {
 	comparing  *comparing
 	references *references
 	coverage   *coverage.Book
+	left       *left
 	rest       besideStored
 }
 
@@ -165,8 +166,7 @@ func (c *catchup) proceed(t *task) {
 	case t.pager != nil:
 		c.askPage(t)
 	case t.neg == nil && (t.group.Since.Bounded() || c.comparing.pages()):
-		t.page(t.group.Since.Span(), &c.habits)
-		c.askPage(t)
+		c.begin(t)
 	default:
 		c.comparing.reconcile(t)
 	}

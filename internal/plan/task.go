@@ -40,7 +40,9 @@ func (t *task) page(s paging.Span, h *paging.Habits) { t.pager = paging.New(s, h
 func (t *task) paged() (unproven bool) {
 	unproven = t.pager.Unproven()
 	t.unproven = t.unproven || unproven && (t.neg == nil || !t.neg.Paged())
-	t.pager = nil
+	if t.pager.Forget(); t.neg != nil {
+		t.pager = nil
+	}
 	return unproven
 }
 

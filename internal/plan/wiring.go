@@ -39,7 +39,7 @@ func (p *Peer) open(told capacity.Capacity, outsider bool) *connection {
 	}
 	c.catchup = catchup{
 		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, live: &c.following, suspects: &p.suspects,
-		comparing: &p.comparing, references: &p.references, coverage: &p.coverage, rest: p,
+		comparing: &p.comparing, references: &p.references, coverage: &p.coverage, left: &p.left, rest: p,
 	}
 	p.comparing.begin(&c.catchup, outsider)
 	p.references.begin(&c.catchup)

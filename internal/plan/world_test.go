@@ -117,7 +117,21 @@ func newWorld(t testing.TB, seed uint64, c character, cfg plan.Config) *world {
 	}
 	w.relay = &fakeRelay{character: c, r: w.r, born: map[nostr.ID]time.Duration{}, withheld: map[nostr.ID]bool{}}
 	w.relay.now = func() time.Duration { return w.mono }
-	w.relay.send = w.fromRelay
+	w.relay.send = func(m nostr.RelayMessage) {
+		c := w.relay.conn
+		if c.sent++; w.relay.messages > 0 && c.sent > w.relay.messages {
+			if c.sent == w.relay.messages+1 {
+				w.after(max(0, w.down-w.mono), func() {
+					if w.relay.conn == c {
+						w.lose("that was enough")
+					}
+				})
+			}
+			c.lossy = true
+			return
+		}
+		w.fromRelay(m)
+	}
 	w.relay.hangUp = w.lose
 	return w
 }

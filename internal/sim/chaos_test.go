@@ -225,7 +225,7 @@ func (c *chaos) odd() time.Duration { return time.Duration(1 + c.r.IntN(1_000_00
 func (c *chaos) temper() *testkit.Temper {
 	of := func(most int) int { return pick(c.r, 0, 0, 0, c.r.IntN(most+1)) }
 	return &testkit.Temper{
-		RefuseDial: of(90), Busy: of(30), Drop: of(5), Silence: of(20), Closed: of(30), Notice: of(20), LoseLive: of(30), ForgetLive: of(10),
+		Messages: pick(c.rare, 0, 0, 0, 0, 60, 200), RefuseDial: of(90), Busy: of(30), Drop: of(5), Silence: of(20), Closed: of(30), Notice: of(20), LoseLive: of(30), ForgetLive: of(10),
 		Double: of(30), Unknown: of(20), LateEOSE: of(20), Forged: of(30), Mismatch: of(10), Junk: of(10), Big: of(2), NegLost: of(20),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
@@ -19,7 +20,10 @@ type Conn struct{ c *fakeConn }
 // Read returns the next frame from the relay.
 func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	b, ok := c.c.toClient.take(ctx, c.c.done)
-	if !ok {
+	if ok && len(b) == 0 {
+		c.c.end(errors.New("that was enough"))
+	}
+	if !ok || len(b) == 0 {
 		return nil, c.c.cause(ctx)
 	}
 	return b, nil
@@ -59,6 +63,8 @@ type fakeConn struct {
 	number            int
 	toClient, toRelay *lane
 	done              chan struct{}
+	frames            atomic.Int64 // that were sent
+	left              atomic.Bool  // it ends once the client has read what was sent
 
 	mu     sync.Mutex // guards the fields below
 	rng    *rand.Rand
@@ -114,6 +120,17 @@ func (c *fakeConn) send(b []byte) {
 		c.relay.lose()
 		return
 	}
+	switch n, most := c.frames.Add(1), int64(c.relay.temper().Messages); {
+	case most == 0 || n <= most:
+	case n == most+1:
+		c.goodbye()
+		return
+	default:
+		return
+	}
+	if c.left.Load() {
+		return
+	}
 	if c.relay.Tap != nil {
 		c.relay.Tap(c.number, false, b)
 	}
@@ -137,6 +154,19 @@ func (c *fakeConn) pick(texts []string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return texts[c.rng.IntN(len(texts))]
+}
+
+// goodbye ends the connection when the client has read what was sent before.
+func (c *fakeConn) goodbye() {
+	if !c.left.Swap(true) {
+		c.toClient.put(context.Background(), c.done, []byte{})
+	}
+}
+
+// gone reports whether nothing that is sent reaches the client any more.
+func (c *fakeConn) gone() bool {
+	most := int64(c.relay.temper().Messages)
+	return c.left.Load() || most > 0 && c.frames.Load() >= most
 }
 
 func (c *fakeConn) serve() {
@@ -211,6 +241,12 @@ func (c *fakeConn) event(sub string, e *nostr.Event) {
 
 // show sends an event without counting it among the Deliveries.
 func (c *fakeConn) show(sub string, e *nostr.Event) {
+	if c.relay.tooLarge(e.ID) {
+		c.goodbye()
+	}
+	if c.gone() {
+		return
+	}
 	c.relay.mu.Lock()
 	c.relay.sent++
 	c.relay.mu.Unlock()

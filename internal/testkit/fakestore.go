@@ -49,7 +49,7 @@ func deletes(d, e *nostr.Event) bool {
 func (f *FakeRelay) Events() []*nostr.Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(f.events), func(e *nostr.Event) bool { return f.withheld(e.ID) })
+	return slices.DeleteFunc(slices.Clone(f.events), func(e *nostr.Event) bool { return f.withheld(e.ID) || f.tooLarge(e.ID) })
 }
 
 // match returns the answer to a filter from the stored events, capped and ordered by the relay's habits.

@@ -24,6 +24,7 @@ type Habits struct {
 	NegNewest  int  // it reconciles only so many, the newest, without a word
 	NegVaries  bool // each time it reconciles another number, from none to NegNewest
 	Given      int  // it gives at most so many events to a filter with ids, without a word
+	TooLarge   int  // so many of 100 events end the connection when they are to be sent
 	Withheld   int  // so many of 100 events it shows in reconciliations and never delivers
 
 	Auth  AuthMode
@@ -97,6 +98,7 @@ type Temper struct {
 	Junk       int // a frame that is no message
 	Big        int // a frame of a megabyte
 	NegLost    int // a reconciliation is lost
+	Messages   int // not of 100: a connection ends after so many messages; 0 = it does not
 }
 
 // closedTexts has reasons that relays give. None of them is for good.
@@ -106,6 +108,9 @@ var closedTexts = []string{
 }
 
 var noticeTexts = []string{"welcome", "rate limited", "ERROR: too many concurrent REQs", "could not parse command", "have a nice day"}
+
+// tooLarge reports whether an event ends the connection.
+func (h Habits) tooLarge(id nostr.ID) bool { return int(id[30])%100 < h.TooLarge }
 
 // withheld reports whether the relay shows an event but never delivers it.
 func (h Habits) withheld(id nostr.ID) bool { return int(id[31])%100 < h.Withheld }
