@@ -103,6 +103,7 @@ const (
 // Run does the jobs that commits leave, and combines packs, until ctx ends. It begins with the files that the last run has left.
 func (h *Host) Run(ctx context.Context) error {
 	h.report("the refs' files", h.catchUp())
+	h.report("what waits", h.resume(ctx))
 	var g sync.WaitGroup
 	g.Go(func() { h.attend(ctx) })
 	g.Go(func() { h.lead(ctx) })
@@ -245,6 +246,26 @@ func (h *Host) catchUp() error {
 		h.jobs.push(job{kind: changed, of: of})
 		return true, nil
 	})
+}
+
+// resume serves the events whose git data is complete here although they wait, as a kill between the data and the commit leaves them.
+func (h *Host) resume(ctx context.Context) error {
+	v := h.cfg.Store.View()
+	ds, err := ledger.Waiting(v)
+	v.Close()
+	for _, d := range ds {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err = errors.Join(err, h.door.Turn(ctx, func(t *ingest.Turn) error {
+			ids, err := h.ledger.Complete(t.Turn, d)
+			if err != nil {
+				return err
+			}
+			return t.Serve(ids)
+		}))
+	}
+	return err
 }
 
 // sweep removes the repositories whose announcements went long ago, and the directories that no row names.

@@ -337,6 +337,32 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
+// A kill between the link of a pack and the commit of the log leaves a complete state waiting. The next start serves it, without another push.
+func TestAKillBetweenTheLinkAndTheCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		s := newStory(m)
+		m.start()
+		for _, e := range []*nostr.Event{s.announced[0], s.announced[1], s.states[0]} {
+			m.publish(e)
+		}
+		m.push(s.first, s.wants[0])
+		m.publish(s.states[1])
+		s.rest()
+		before := m.fs.CrashClone(vfs.CrashCloneCfg{})
+		m.push(s.first, s.wants[1])
+		s.rest()
+		m.end()
+		m.fs = before
+		m.start()
+		defer m.end()
+		s.rest()
+		if got := m.row(s.first).Refs.All().Get("refs/heads/main"); !s.served(s.states[1]) || got != s.wants[1]["refs/heads/main"] {
+			t.Errorf("served %v, main at %s", s.served(s.states[1]), got)
+		}
+	})
+}
+
 // What could not follow a commit is seen to by the next start, also after a stop in good order.
 func TestWhatFailedIsDoneByTheNextStart(t *testing.T) {
 	for _, x := range []struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 const now = 1_700_000_000
@@ -103,11 +104,13 @@ func TestPullRequestsBothWaysRound(t *testing.T) {
 	if out, err := w.git(stranger.dir, "fetch", w.cloneURL(repo), other); err == nil {
 		t.Errorf("what nobody signed for is served by id:\n%s", out)
 	}
-	if v := w.publish(e2); !v.OK() {
+	if v := w.publish(e2); v.Outcome != policy.Accept {
 		t.Fatalf("%+v", v)
 	}
-	w.eventually("the tip is served", func() bool { return strings.Contains(w.lsRemote(w.cloneURL(repo)), other+" "+name(e2)) })
 	w.served(e2)
+	if got := w.lsRemote(w.cloneURL(repo)); !strings.Contains(got, other+" "+name(e2)) {
+		t.Errorf("the OK has come, and the tip is not served:\n%s", got)
+	}
 	r.must("fetch", "-q", w.cloneURL(repo), name(e2))
 }
 

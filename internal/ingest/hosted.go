@@ -175,6 +175,7 @@ func (w *writer) serve(id nostr.ID) error {
 		return w.open.batch.EndWait(id, out)
 	}
 	w.open.released[x.Source]++
+	w.open.served = append(w.open.served, id)
 	return w.add(x.Event, x.Source)
 }
 

@@ -399,44 +399,93 @@ func TestAPullRequestThatGoesTakesItsRef(t *testing.T) {
 }
 
 func TestUploadsWaitForTheirEvents(t *testing.T) {
-	h := newHost(t, setup{})
-	defer h.end()
-	now, client := time.Now(), h.client()
-	repo := hostedBy(t, 1, "tool", now)
-	h.publish(client, repo)
-	of := addressOf(repo)
-	pr, other := pullRequest(2, now, 3, repo), pullRequest(2, now, 5, repo)
-	for _, e := range []*nostr.Event{pr, other} {
-		if v := h.push(of, command("refs/nostr/"+e.ID.String(), 0, 3)); v.Refused() || len(v.Uploads) != 1 {
-			t.Fatalf("%+v", v)
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, setup{})
+		defer h.end()
+		now, client := time.Now(), h.client()
+		repo := hostedBy(t, 1, "tool", now)
+		h.publish(client, repo)
+		of := addressOf(repo)
+		pr, other := pullRequest(2, now, 3, repo), pullRequest(2, now, 5, repo)
+		for _, e := range []*nostr.Event{pr, other} {
+			if v := h.push(of, command("refs/nostr/"+e.ID.String(), 0, 3)); v.Refused() || len(v.Uploads) != 1 {
+				t.Fatalf("%+v", v)
+			}
 		}
-	}
-	if v := h.push(of, command("refs/nostr/"+pr.ID.String(), 0, 4)); v.Results[0].Cause != refs.PendingOther {
-		t.Errorf("another commit: %+v", v)
-	}
-	if len(h.shelf) != 0 {
-		t.Fatal("an upload that nobody signed for is in the repository")
-	}
-	h.want(h.publish(client, pr), policy.Wait)
-	if len(h.found) != 1 || h.found[0].Upload != 1 || !slices.Equal(h.dropped, []uint64{1}) {
-		t.Fatalf("found %v, dropped %v", h.found, h.dropped)
-	}
-	h.want(h.publish(client, other), policy.Wait)
-	if len(h.found) != 1 || !slices.Equal(h.dropped, []uint64{1, 2}) {
-		t.Fatalf("another tip: found %v, dropped %v", h.found, h.dropped)
-	}
+		if v := h.push(of, command("refs/nostr/"+pr.ID.String(), 0, 4)); v.Results[0].Cause != refs.PendingOther {
+			t.Errorf("another commit: %+v", v)
+		}
+		if len(h.shelf) != 0 {
+			t.Fatal("an upload that nobody signed for is in the repository")
+		}
+		heard := h.submit(client, pr, store.Direct)
+		synctest.Wait()
+		if len(h.found) != 1 || h.found[0].Upload != 1 || !slices.Equal(h.dropped, []uint64{1}) {
+			t.Fatalf("found %v, dropped %v", h.found, h.dropped)
+		}
+		h.want(h.publish(h.client(), other), policy.Wait)
+		if len(h.found) != 1 || !slices.Equal(h.dropped, []uint64{1, 2}) {
+			t.Fatalf("another tip: found %v, dropped %v", h.found, h.dropped)
+		}
+		behind := h.submit(client, issue(2, repo, now, "behind"), store.Direct)
+		time.Sleep(time.Second)
+		if len(heard) > 0 || len(behind) > 0 {
+			t.Error("a pull request is answered before it is served, or a later event before it")
+		}
+		h.lands(of, pr, 3)
+		h.want(<-heard, policy.Accept)
+		h.served(repo, pr)
+		<-behind
+		h.waits(other)
+		if s := h.door.Stats(); s.Released[store.Direct] != 2 || s.Decided[store.Direct][policy.Accept] != 0 {
+			t.Errorf("released %d, accepted %d", s.Released, s.Decided[store.Direct][policy.Accept])
+		}
+	})
+}
+
+// lands moves the commit of an upload into the repository, as hosting does when it has heard of the event.
+func (h *host) lands(of nip34.Address, pr *nostr.Event, commit int) {
+	h.Helper()
 	err := h.door.Turn(context.Background(), func(turn *ingest.Turn) error {
 		a, err := h.ledger.Arrive(turn.Turn, ledger.Arrival{Of: of, Tips: []nostr.ID{pr.ID}, Dir: ledger.Dir{9}, Admit: func(dir ledger.Dir) error {
-			h.shelf.put(dir, commitID(3))
+			h.shelf.put(dir, commitID(commit))
 			return nil
 		}})
 		return errors.Join(err, turn.Serve(a.Release))
 	})
 	if err != nil {
-		t.Fatal(err)
+		h.Fatal(err)
 	}
-	h.served(repo, pr)
-	h.waits(other)
+}
+
+// TestAnUploadThatDoesNotLand: the client hears after five seconds that the event waits, or when the door closes; a relay hears it at once.
+func TestAnUploadThatDoesNotLand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, setup{})
+		defer h.end()
+		now, client := time.Now(), h.client()
+		repo := hostedBy(t, 1, "tool", now)
+		h.publish(client, repo)
+		var prs []*nostr.Event
+		for i := range 3 {
+			prs = append(prs, pullRequest(2, now.Add(time.Duration(i)*time.Second), 3, repo))
+			if v := h.push(addressOf(repo), command("refs/nostr/"+prs[i].ID.String(), 0, 3)); v.Refused() {
+				t.Fatalf("%+v", v)
+			}
+		}
+		before := time.Now()
+		if v := h.publish(client, prs[0]); v.Outcome != policy.Wait || !strings.HasPrefix(v.Reason, inPurgatory) || time.Since(before) != 5*time.Second {
+			t.Errorf("%+v after %v", v, time.Since(before))
+		}
+		before = time.Now()
+		if h.want(h.fetch(h.peer("a"), prs[1]), policy.Wait); time.Since(before) > time.Second {
+			t.Error("a relay waits")
+		}
+		heard := h.submit(client, prs[2], store.Direct)
+		time.Sleep(time.Second)
+		h.end()
+		h.want(<-heard, policy.Wait)
+	})
 }
 
 func TestAWaitEnds(t *testing.T) {

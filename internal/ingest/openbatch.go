@@ -22,6 +22,7 @@ type openBatch struct {
 	answers  []answer
 	soon     bool            // a chore wants a commit
 	released [Sources]uint64 // waiting events that the batch serves, as their git data came
+	served   []nostr.ID      // these events
 	lapsed   int             // waiting events whose wait the batch ends, as their git data did not come
 
 	// For prune: the d tags whose announcements have changed, the d tags that are pruned, and the pruned ones that have changed again.
@@ -46,6 +47,7 @@ type answer struct {
 	item    *item
 	verdict policy.Verdict
 	stands  bool // the verdict is true whatever becomes of the batch
+	served  bool // the event, which was to wait, is served by now
 }
 
 // queue adds an answer to those that wait for the commit. A client's answer moves the deadline forward to clientDelay from now.
@@ -98,10 +100,14 @@ func (w *writer) commit() error {
 	for _, c := range w.chores {
 		c.kept()
 	}
+	served := w.open.served
+	var found []nostr.ID
 	if w.ledger != nil {
-		w.ledger.Committed(w.door.now())
+		found = w.ledger.Committed(w.door.now())
 	}
-	w.finish()
+	w.finish(found...)
+	w.held.served(served)
+	w.tell(w.held.due(time.Now(), w.stops))
 	return nil
 }
 
@@ -136,28 +142,40 @@ func (w *writer) undo() {
 	}
 }
 
-// finish answers everybody in the batch, and makes ready for the next batch.
-func (w *writer) finish() {
+// finish answers everybody in the batch, but for those whose events will be served in a moment, and makes ready for the next batch. found has
+// the events whose commits were pushed before.
+func (w *writer) finish(found ...nostr.ID) {
 	answers := w.open.answers
 	w.open = openBatch{}
 	w.commits.Spend(time.Now(), quietly, 1)
 	w.door.counts.setOrphans(w.orphans.size())
-	w.reply(answers)
+	w.reply(answers, found...)
 }
 
-// reply counts the verdicts, calls the replies in order, and frees the places of the items.
-func (w *writer) reply(answers []answer) {
+// reply tells verdicts, or holds them.
+func (w *writer) reply(answers []answer, found ...nostr.ID) {
+	w.tell(w.held.hold(answers, found, time.Now()))
+}
+
+// tell counts the verdicts, calls the replies in order, and frees the places of the items.
+func (w *writer) tell(answers []answer) {
+	if len(answers) == 0 {
+		return
+	}
 	var done []nostr.ID
 	now, telling := time.Now(), w.door.log.Enabled(context.Background(), slog.LevelDebug)
 	for _, a := range answers {
 		if telling && a.verdict.Outcome == policy.Accept {
-			w.tell(a.item)
+			w.logged(a.item)
 		}
 		if id := a.item.event.ID; !a.item.stands && !w.orphans.has(id) {
 			done = append(done, id)
 		}
 		w.door.counts.countVerdict(a.item.from, a.verdict, now.Sub(a.item.came))
 		if a.item.reply != nil {
+			if a.served {
+				a.verdict = policy.Verdict{}
+			}
 			a.item.reply(a.verdict)
 		}
 	}
@@ -165,8 +183,8 @@ func (w *writer) reply(answers []answer) {
 	w.door.answered(answers)
 }
 
-// tell logs one stored event.
-func (w *writer) tell(it *item) {
+// logged logs one stored event.
+func (w *writer) logged(it *item) {
 	log := w.door.log.With("event", it.event.ID, "kind", it.event.Kind, "from", it.src.conf.Label)
 	switch it.from {
 	case store.Live:

@@ -42,6 +42,7 @@ type writer struct {
 	look    time.Time     // when the writer looks next whether the store is to be opened anew
 	open    openBatch
 	away    leaving
+	held    held
 
 	chores    []chore // the chores below; of those that are due the first comes first
 	expiry    expiring
@@ -67,6 +68,7 @@ func (w *writer) run(ctx context.Context) {
 	w.purging.due = w.door.mustPurge()
 	for ctx.Err() == nil {
 		w.reopen()
+		w.tell(w.held.due(time.Now(), false))
 		w.receiveRules()
 		w.receiveTurn()
 		more := w.fill()
@@ -93,6 +95,7 @@ func (w *writer) run(ctx context.Context) {
 func (w *writer) drain() {
 	w.door.abandonAll(verdictStopped)
 	w.stops = true
+	w.tell(w.held.due(time.Now(), true))
 	end := time.Now().Add(w.door.limits.DrainTime)
 	for {
 		w.late = !time.Now().Before(end)
@@ -145,7 +148,7 @@ func (w *writer) full() bool {
 
 // pause returns how long it is until something is due even if no event comes.
 func (w *writer) pause() time.Duration {
-	wait := min(time.Until(w.firstDue()), time.Until(w.look))
+	wait := min(time.Until(w.firstDue()), time.Until(w.look), time.Until(w.held.next()))
 	if !w.open.idle() {
 		wait = min(wait, time.Until(w.open.deadline))
 	}

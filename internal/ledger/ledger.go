@@ -106,8 +106,9 @@ func New(c Config) *Ledger {
 // Keeps reports whether an event goes on waiting though its time is over, because its git data is on its way here.
 func (l *Ledger) Keeps(e *nostr.Event) bool { return l.UnderWay != nil && l.UnderWay(e) }
 
-// Committed notes that the batch is durable, and calls the functions of Config that hear of commits.
-func (l *Ledger) Committed(now time.Time) {
+// Committed notes that the batch is durable, and calls the functions of Config that hear of commits. It returns the pull requests that came
+// and whose commits were pushed before.
+func (l *Ledger) Committed(now time.Time) (uploaded []nostr.ID) {
 	done := l.inBatch
 	l.inBatch.reset()
 	l.book.kept()
@@ -118,6 +119,7 @@ func (l *Ledger) Committed(now time.Time) {
 		found, gone := l.pending.Come(pr)
 		for _, f := range found {
 			l.Found(f, pr.ID)
+			uploaded = append(uploaded, pr.ID)
 		}
 		for _, n := range gone {
 			l.Dropped(n)
@@ -131,6 +133,7 @@ func (l *Ledger) Committed(now time.Time) {
 			l.Stirred(d)
 		}
 	}
+	return uploaded
 }
 
 // Undone forgets what the ledger noted for the batch, which was dropped.

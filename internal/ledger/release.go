@@ -7,6 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Release returns the events whose wait is over when e is served, with e, in the order in which to serve them. Its error is a Fault where it is
@@ -42,6 +43,41 @@ func (l *Ledger) endWaits(t Turn, ds []string, e *nostr.Event) ([]nostr.ID, erro
 		}
 	}
 	return g.w.Release(func(id nostr.ID) bool { return g.ready[id] }), nil
+}
+
+// Complete returns the events that wait for repositories with that identifier though their git data is here, in the order in which to serve
+// them: a kill may have come between the data and the commit. Settle then looks at these repositories anew.
+func (l *Ledger) Complete(t Turn, d string) ([]nostr.ID, error) {
+	ids, err := l.endWaits(t, []string{d}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("what waits for nothing in %.40q: %w", d, err)
+	}
+	if len(ids) > 0 {
+		l.inBatch.touch(d).members = true
+	}
+	return ids, nil
+}
+
+// Waiting returns the identifiers of the hosted repositories with git data for which something waits. Any goroutine may call Waiting.
+func Waiting(v *store.View) ([]string, error) {
+	waits := map[string]bool{}
+	err := v.EachWait(func(w store.Waiting) error {
+		for _, d := range identifiers(w.Event) {
+			waits[d] = true
+		}
+		return nil
+	})
+	if err != nil || len(waits) == 0 {
+		return nil, err
+	}
+	var out []string
+	return out, v.EachRow(Prefix, "", func(_ string, row []byte) (bool, error) {
+		if r, err := Parse(row); err == nil && !r.Dir.IsZero() && waits[r.Of.D] { // graspd check reports a damaged row
+			delete(waits, r.Of.D)
+			out = append(out, r.Of.D)
+		}
+		return true, nil
+	})
 }
 
 // gathering collects the waiting events, the events that have a say in their release, and which of them are complete.
