@@ -61,7 +61,12 @@ func (w *writer) verdictOn(e *nostr.Event, by policy.Bearer, crowd string) (poli
 	if err != nil {
 		return policy.Verdict{}, fmt.Errorf("decide event %s: %w", e.ID, err)
 	}
-	if outcome != policy.Accept {
+	switch {
+	case outcome == policy.Duplicate && w.expired(e):
+		return verdictStored(policy.Expired), nil
+	case outcome == policy.Superseded:
+		return w.outdated(e)
+	case outcome != policy.Accept:
 		return verdictStored(outcome), nil
 	}
 	v, err := w.rules.Decide(e, by, w.view(), w.door.now())

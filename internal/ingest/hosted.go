@@ -38,7 +38,7 @@ func (w *writer) hosted(e *nostr.Event, by policy.Bearer, v policy.Verdict) (pol
 		return v, nil
 	}
 	if newer, err := w.outwaited(e); newer || err != nil {
-		return verdictStored(policy.Superseded), err
+		return verdictOutwaited, err
 	}
 	d, err := w.ledger.Decide(w.turn(), e)
 	if err != nil {

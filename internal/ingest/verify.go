@@ -53,8 +53,8 @@ func (d *Door) recognised(it *item) bool {
 	return d.copied(it, false) || d.recalled(it) || d.copied(it, true)
 }
 
-// recalled answers an item from what the store knows of its id, and reports whether it did. It recalls no refusals for a client, whose copy
-// is verified and decided again. It leaves an error of the disk to the writer, which meets the same error.
+// recalled answers an item from what the store knows of its id, and reports whether it did. For a client it recalls no refusals, and no events
+// that have expired: the copy is verified and decided again. It leaves an error of the disk to the writer, which meets the same error.
 func (d *Door) recalled(it *item) bool {
 	if d.store.Unknown(it.event.ID) {
 		return false
@@ -67,6 +67,9 @@ func (d *Door) recalled(it *item) bool {
 	}
 	switch known.State {
 	case store.Stored:
+		if at, ok := it.event.Expiration(); ok && it.src.conf.Direct && at <= d.now().Unix() {
+			return false // the writer says that it has expired, if the copy is genuine
+		}
 		it.recalled = true
 		d.conclude(it, new(verdictStored(policy.Duplicate)))
 	case store.Remembered:

@@ -68,5 +68,11 @@ func (l lookups) WaitingAt(address string) (nostr.Stamp, bool, error) {
 	return l.of.reads().WaitSlot(layout.HashOf(address))
 }
 
+// Newest returns the stamp of the newest version that was ever stored at an address ("kind:pubkey:d"), whether it is still here or not.
+func (l lookups) Newest(address string) (nostr.Stamp, bool, error) {
+	s, ok, err := l.of.reads().Slot(layout.HashOf(address))
+	return s.Stamp(), ok, err
+}
+
 // Row returns a copy of the value of a row, nil where there is no such row.
 func (l lookups) Row(name string) ([]byte, error) { return l.of.reads().NamedRow(name) }
