@@ -82,7 +82,7 @@ var layers = map[string]int{
 	"internal/sleep":      12,
 	"internal/contain":    12,
 	"internal/fair":       12,
-	"internal/gitproc":    12,
+	"internal/gitproc":    13,
 	"internal/store":      13,
 	"internal/backup":     12,
 	"internal/backups":    14,

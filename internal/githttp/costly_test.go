@@ -3,10 +3,12 @@ package githttp_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
@@ -58,6 +60,41 @@ func TestWhoPushesWhatIsMuchWorkWaits(t *testing.T) {
 		costly = true
 		if got := w.send(t, stranger, p, 0).all(); got != bomb(120) {
 			t.Errorf("once more: %q", got)
+		}
+	})
+}
+
+// TestWhoFetchesWhatIsMuchWorkWaits: the next fetch from its address is refused before git starts, and says when to try again. Others go on, and so
+// does who was only unlucky.
+func TestWhoFetchesWhatIsMuchWorkWaits(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		fetch := func(from string, depth int) (status int, wait, text string) {
+			c := w.fetch(t, from, &gitwire.Fetch{Version: 2, Depth: depth})
+			a := c.answer()
+			return a.StatusCode, a.Header.Get("Retry-After"), c.all()
+		}
+		failing(w, "", gitproc.ErrGaveWay)
+		for i := range 2 {
+			if status, wait, _ := fetch(stranger, 1+i); status != 429 || wait != "10" {
+				t.Errorf("gave way: %d, %s", status, wait)
+			}
+		}
+		failing(w, "", fmt.Errorf("it: %w", &gitproc.Error{Command: "git upload-pack", Ending: gitproc.OutOfTime}))
+		if status, _, text := fetch(stranger, 3); status != 200 || !strings.Contains(text, "ran out of processor time") {
+			t.Errorf("%d %q", status, text)
+		}
+		failing(w, "", &gitproc.Error{Command: "git upload-pack", Ending: gitproc.Exited, Stderr: "fatal: no"})
+		time.Sleep(10500 * time.Millisecond)
+		status, wait, text := fetch(stranger, 4)
+		if status != 429 || wait != "50" || !strings.Contains(text, "more work than one may be here: try again in 50 s") {
+			t.Errorf("%d %s %q", status, wait, text)
+		}
+		if status, _, text := fetch(another, 5); status != 200 || !strings.Contains(text, "ERR no") {
+			t.Errorf("another address: %d %q", status, text)
+		}
+		time.Sleep(50 * time.Second)
+		if status, _, text := fetch(stranger, 6); status != 200 || !strings.Contains(text, "ERR no") {
+			t.Errorf("a minute later: %d %q", status, text)
 		}
 	})
 }

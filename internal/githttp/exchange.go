@@ -201,6 +201,9 @@ func (x *exchange) head(sort string) {
 	x.w.Header()["Content-Type"] = []string{"application/x-" + x.service.String() + "-" + sort}
 }
 
+// address returns the address whose allowance the exchange uses up.
+func (x *exchange) address() string { return front.Address(x.from.Addr).String() }
+
 // party names the party that a process of git works for; "" is the operator.
 func (x *exchange) party() string {
 	if x.from.Visitor == nil {

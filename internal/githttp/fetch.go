@@ -3,6 +3,7 @@ package githttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -123,10 +124,30 @@ func (x *exchange) give(q gitwire.Request) error {
 	case x.repo.Dir == "":
 		x.refuse(q, "there is nothing here yet")
 		return nil
+	case x.waits() > 0:
+		wait := x.waits()
+		text := fmt.Sprintf("the last fetch from your address was more work than one may be here: try again in %d s", seconds(wait))
+		return &failure{http.StatusTooManyRequests, text, wait}
 	case work == gitwire.WorkPack:
 		return x.sendPack(q, key)
 	}
 	return x.sendUpload(q, key)
+}
+
+// waits returns how long the address has to wait after a fetch that was too much work for git.
+func (x *exchange) waits() time.Duration {
+	if x.from.Visitor == nil {
+		return 0
+	}
+	return x.overfetched.wait(time.Now(), x.address())
+}
+
+// penalize makes the address wait where a fetch of it has failed because it was too much work.
+func (x *exchange) penalize(err error) {
+	var said *gitproc.Error
+	if x.from.Visitor != nil && errors.As(err, &said) && said.Ending.ByLimit() {
+		x.overfetched.add(time.Now(), x.address())
+	}
 }
 
 // check fails with a *gitwire.RequestError where the client wants an object that is not here.

@@ -65,7 +65,8 @@ type Server struct {
 	faults       *contain.Faults
 	requests     *fair.Account // memory of requests, in units
 	uploads      *uploads
-	penalties    penalties
+	penalties    penalties // for pushes
+	overfetched  penalties // for fetches
 	texts        *texts
 	cache        *cache
 	counts       counts

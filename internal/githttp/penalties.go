@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// How long an address waits after a pack that was refused as too much work for git.
+// How long an address waits after a pack that was refused as too much work for git, or after a fetch that was.
 const (
 	penaltyFirst     = time.Minute // then twice as long each time
 	penaltyMost      = 16 * time.Minute
@@ -13,7 +13,7 @@ const (
 	mostPenalties    = 4096      // addresses; beyond them the one whose wait ends first is forgotten
 )
 
-// penalties has the waits of addresses whose packs were refused as too much work for git. Without these a client with many such packs would keep
+// penalties has the waits of addresses whose requests were too much work for git. Without these a client with many such requests would keep
 // others waiting all the time. In the zero value nobody waits.
 type penalties struct {
 	mu sync.Mutex
@@ -25,14 +25,14 @@ type penalty struct {
 	last  time.Duration // length of the last wait
 }
 
-// wait returns how long an address has to wait until the server takes its next pack.
+// wait returns how long an address has to wait until the server takes its next request of the kind.
 func (s *penalties) wait(now time.Time, address string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return max(0, s.by[address].until.Sub(now))
 }
 
-// add makes an address wait, and returns for how long. Packs that were on their way together count as one.
+// add makes an address wait, and returns for how long. Those that were on their way together count as one.
 func (s *penalties) add(now time.Time, address string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -116,7 +116,7 @@ func (p *pusher) call() PushCall {
 }
 
 // address returns the address whose allowance the push uses up.
-func (p *pusher) address() string { return front.Address(p.x.from.Addr).String() }
+func (p *pusher) address() string { return p.x.address() }
 
 // follow tells the client about the push until the host is done. It fails when the client has left.
 func (p *pusher) follow(done <-chan PushResult) (PushResult, error) {

@@ -37,6 +37,7 @@ func (x *exchange) have(key flightKey, how Answer, write func(ctx context.Contex
 			return err
 		}
 		if err := write(ctx, w); err != nil {
+			x.penalize(err)
 			return err
 		}
 		x.counts.time(&x.counts.made[how], began)

@@ -39,7 +39,7 @@ func TestLimitsOnlyLower(t *testing.T) {
 		set(unix.RLIMIT_NOFILE, less)
 		set(unix.RLIMIT_FSIZE, part)
 		set(unix.RLIMIT_CPU, cpu)
-		if err := limit(pid, Limits{Memory: 1 << 30, CPU: 10e9, File: 2 << 30}, niceLight); err != nil {
+		if err := limit(pid, Limits{Memory: 1 << 30, CPU: 10e9, File: 2 << 30}, 1<<30, niceLight); err != nil {
 			t.Error(err)
 		}
 		if got := has(unix.RLIMIT_NOFILE); got != less {

@@ -16,6 +16,7 @@ type Command struct {
 	settings []word // name=value, beside those that all processes have
 	args     []word
 	path     bool // the repository is the last argument, and not in the environment
+	starts   bool // it has another process do the work, and waits for that one
 }
 
 func (c Command) String() string { return "git " + string(c.name) }
@@ -88,7 +89,7 @@ func PackReachable(ofsDelta, includeTag bool, filter gitwire.Filter) Command {
 // UploadPack answers one request of a client, in the protocol of its Run. With bitmaps it packs whole histories sooner, but packs of a few
 // commits become larger.
 func UploadPack(bitmaps bool) Command {
-	c := Command{name: "upload-pack", args: []word{"--stateless-rpc", "--strict"}, path: true}
+	c := Command{name: "upload-pack", args: []word{"--stateless-rpc", "--strict"}, path: true, starts: true}
 	if !bitmaps {
 		c.settings = []word{"pack.useBitmaps=false"}
 	}
@@ -101,13 +102,13 @@ var islands = []word{"repack.useDeltaIslands=true", "pack.island=^refs/heads/", 
 // RepackAll makes one pack, with a bitmap, of the objects that refs lead to, and one of the rest. It drops objects of the rest that are older
 // than expire, a unix time in seconds.
 func RepackAll(expire int64) Command {
-	return Command{name: "repack", settings: islands,
+	return Command{name: "repack", settings: islands, starts: true,
 		args: []word{"-q", "-n", "-d", "-b", "--cruft", number("--cruft-expiration=@", expire) + " +0000"}}
 }
 
 // RepackGeometric combines small packs so that each is at least twice as large as all smaller ones, under one index with a bitmap.
 func RepackGeometric() Command {
-	return Command{name: "repack", settings: islands, args: []word{"-q", "-n", "-d", "--geometric=2", "--write-midx", "--write-bitmap-index"}}
+	return Command{name: "repack", settings: islands, starts: true, args: []word{"-q", "-n", "-d", "--geometric=2", "--write-midx", "--write-bitmap-index"}}
 }
 
 // Fsck proves that every object is there that refs lead to.

@@ -4,6 +4,7 @@
 package gitproc
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"time"
@@ -14,6 +15,7 @@ type Config struct {
 	Program string // a path, or a name to look for on PATH; "" is git
 	CPUs    int    // processors, which slots are in proportion to; 0 is as many as there are
 	Fetches int    // slots for Fetch; 0 is in proportion
+	Memory  int64  // bytes that all processes together may take for themselves; 0 is half of what the machine has, or the control group
 	Limits  Limits // of each process; a zero field has its default
 	Queue   Queue  // a zero field has its default
 }
@@ -38,6 +40,7 @@ type Git struct {
 	program string
 	version Version
 	limits  Limits
+	memory  *memory
 	kinds   [kinds]pool
 }
 
@@ -48,15 +51,16 @@ func Open(ctx context.Context, cfg Config) (*Git, error) {
 		return nil, err
 	}
 	g := &Git{program: program, limits: cfg.Limits.orDefault()}
-	cpus := or(cfg.CPUs, runtime.GOMAXPROCS(0))
+	g.memory = newMemory(cmp.Or(cfg.Memory, machineMemory()/2), g.limits.Memory)
+	cpus := cmp.Or(cfg.CPUs, runtime.GOMAXPROCS(0))
 	for kind := range g.kinds {
 		n := Kind(kind).slots(cpus)
 		if Kind(kind) == Fetch {
-			n = or(cfg.Fetches, n)
+			n = cmp.Or(cfg.Fetches, n)
 		}
-		g.kinds[kind].slots = newSlots(n, or(cfg.Queue.Places, 64), or(cfg.Queue.PerParty, 4))
+		g.kinds[kind].slots = newSlots(n, cmp.Or(cfg.Queue.Places, 64), cmp.Or(cfg.Queue.PerParty, 4))
 	}
-	g.kinds[Fetch].slots.most = or(cfg.Queue.Wait, time.Minute)
+	g.kinds[Fetch].slots.most = cmp.Or(cfg.Queue.Wait, time.Minute)
 	g.version, err = g.fit(ctx)
 	if err != nil {
 		return nil, err
@@ -69,20 +73,26 @@ func Open(ctx context.Context, cfg Config) (*Git, error) {
 func (g *Git) Version() Version { return g.version }
 
 func (l Limits) orDefault() Limits {
-	return Limits{Memory: or(l.Memory, 1<<30), CPU: or(l.CPU, 300*time.Second), File: or(l.File, 2<<30)}
+	return Limits{Memory: cmp.Or(l.Memory, 1<<30), CPU: cmp.Or(l.CPU, 300*time.Second), File: cmp.Or(l.File, 2<<30)}
 }
 
 // of returns the limits of a run.
 func (l Limits) of(r Run) Limits {
-	return Limits{Memory: l.Memory, CPU: min(l.CPU, or(r.CPU, l.CPU)), File: or(r.MaxFile, l.File)}
+	return Limits{Memory: l.Memory, CPU: min(l.CPU, cmp.Or(r.CPU, fetchTime(r), l.CPU)), File: cmp.Or(r.MaxFile, l.File)}
 }
 
-// or returns value; zero where value is 0.
-func or[T int | int64 | time.Duration](value, zero T) T {
-	if value == 0 {
-		return zero
+// How much of the processor a fetch may take by the packs that it reads: histories take a tenth of it.
+const (
+	fetchFree   = 10 * time.Second
+	fetchPerMiB = time.Second
+)
+
+// fetchTime returns how much a fetch may take; 0 where nobody said what it reads, and for other work.
+func fetchTime(r Run) time.Duration {
+	if r.Kind != Fetch || r.Reads == 0 {
+		return 0
 	}
-	return value
+	return fetchFree + time.Duration(r.Reads>>20)*fetchPerMiB
 }
 
 // Kind is a kind of work. Each has slots of its own.

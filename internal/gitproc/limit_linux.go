@@ -34,13 +34,14 @@ func (g gate) open() {
 	_ = g.write.Close()
 }
 
-// limit gives a process its limits, and makes it so much nicer than this program.
-func limit(pid int, l Limits, nicer int) error {
+// limit gives a process its limits, with so many bytes of memory that it does not share, and makes it so much nicer than this program.
+func limit(pid int, l Limits, memory int64, nicer int) error {
 	bounds := []struct {
 		resource int
 		most     uint64
 	}{
 		{unix.RLIMIT_AS, uint64(l.Memory)},
+		{unix.RLIMIT_DATA, uint64(memory)}, // all that it writes to; packs that it reads are not in it
 		{unix.RLIMIT_CPU, uint64((l.CPU + time.Second - 1) / time.Second)},
 		{unix.RLIMIT_FSIZE, uint64(l.File)},
 		{unix.RLIMIT_NOFILE, maxFiles},
@@ -51,6 +52,7 @@ func limit(pid int, l Limits, nicer int) error {
 			return err
 		}
 	}
+	sacrifice(pid)
 	own, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
 	if err != nil {
 		return fmt.Errorf("getpriority: %w", err)
@@ -61,6 +63,14 @@ func limit(pid int, l Limits, nicer int) error {
 	}
 	return nil
 }
+
+// sacrifice has the kernel end a process before this program, where the machine has no memory left. It does what it can: /proc may be hidden.
+func sacrifice(pid int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(oomScore), 0)
+}
+
+// oomScore makes a process count as if it took half of the machine's memory more than it does.
+const oomScore = "500"
 
 // bound lowers how much a process may have of a resource. It never raises that: whoever started this program may have set less, and only root
 // could raise it.

@@ -22,7 +22,7 @@ func TestLimitsAreInForce(t *testing.T) {
 	if _, err := fmt.Sscan(string(nice), &own); err != nil {
 		t.Fatal(err)
 	}
-	const show = `echo $(ulimit -v) $(ulimit -t) $(ulimit -f) $(ulimit -n) $(ulimit -c) $(/usr/bin/nice)`
+	const show = `echo $(ulimit -v) $(ulimit -d) $(ulimit -t) $(ulimit -f) $(ulimit -n) $(ulimit -c) $(/usr/bin/nice)`
 	body := `read go <"$GIT_CONFIG_GLOBAL"; ` + show + `; read go <"$GIT_CONFIG_GLOBAL"; /bin/sh -c '` + show + `'`
 	shows := func(g *gitproc.Git, r gitproc.Run, want string) {
 		t.Helper()
@@ -41,14 +41,17 @@ func TestLimitsAreInForce(t *testing.T) {
 		}
 	}
 	limits := gitproc.Limits{Memory: 300 << 20, CPU: 1500 * time.Millisecond, File: 1 << 20}
-	g := open(t, gitproc.Config{Program: script(t, body), Limits: limits})
-	shows(g, gitproc.Run{}, "307200 2 2048 256 0")
-	shows(g, gitproc.Run{Heavy: true}, "307200 2 2048 256 0")
-	shows(g, gitproc.Run{MaxFile: 512 << 10}, "307200 2 1024 256 0")
-	shows(g, gitproc.Run{CPU: 700 * time.Millisecond}, "307200 1 2048 256 0")
-	shows(g, gitproc.Run{CPU: 9 * time.Second}, "307200 2 2048 256 0")
-	g = open(t, gitproc.Config{Program: script(t, body)})
-	shows(g, gitproc.Run{}, "1048576 300 4194304 256 0")
+	g := open(t, gitproc.Config{Program: script(t, body), Limits: limits, Memory: 1 << 30})
+	shows(g, gitproc.Run{}, "307200 131072 2 2048 256 0")
+	shows(g, gitproc.Run{Heavy: true}, "307200 131072 2 2048 256 0")
+	shows(g, gitproc.Run{MaxFile: 512 << 10}, "307200 131072 2 1024 256 0")
+	shows(g, gitproc.Run{CPU: 700 * time.Millisecond}, "307200 131072 1 2048 256 0")
+	shows(g, gitproc.Run{CPU: 9 * time.Second}, "307200 131072 2 2048 256 0")
+	shows(g, gitproc.Run{Reads: 20 << 20}, "307200 172032 2 2048 256 0")
+	shows(g, gitproc.Run{Reads: 20 << 30}, "307200 307200 2 2048 256 0")
+	g = open(t, gitproc.Config{Program: script(t, body), Memory: 8 << 30})
+	shows(g, gitproc.Run{}, "1048576 262144 300 4194304 256 0")
+	shows(g, gitproc.Run{Greedy: true}, "1048576 1048576 300 4194304 256 0")
 }
 
 func TestLimitsEndAProcess(t *testing.T) {
@@ -84,5 +87,23 @@ func TestLimitsEndAProcess(t *testing.T) {
 				t.Errorf("%+v", st)
 			}
 		})
+	}
+}
+
+// TestAFetchTakesTimeByItsRepository: a few bytes are no work for minutes, whoever asks for whatever.
+func TestAFetchTakesTimeByItsRepository(t *testing.T) {
+	g := open(t, gitproc.Config{Program: script(t, `read go <"$GIT_CONFIG_GLOBAL"; ulimit -t`)})
+	for _, c := range []struct {
+		run  gitproc.Run
+		want string
+	}{
+		{gitproc.Run{Reads: 1}, "10"}, {gitproc.Run{Reads: 20 << 20}, "30"}, {gitproc.Run{Reads: 10 << 30}, "300"}, {gitproc.Run{}, "300"},
+		{gitproc.Run{Reads: 20 << 20, CPU: 3 * time.Second}, "3"}, {gitproc.Run{Reads: 1, Kind: gitproc.Upload}, "300"},
+	} {
+		var out bytes.Buffer
+		c.run.Out = &out
+		if err := g.Run(t.Context(), gitproc.Reach(), c.run); err != nil || out.String() != c.want+"\n" {
+			t.Errorf("%+v: %q, %v", c.run, out.String(), err)
+		}
 	}
 }

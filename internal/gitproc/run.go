@@ -22,6 +22,10 @@ type Run struct {
 	In       io.Reader // nil is empty. A Read must not outlast the context.
 	Out      io.Writer // nil drops what git prints. A Write must not outlast the context.
 	MaxFile  int64     // bytes of a file that git writes; 0 is Limits.File
+	// Reads is how many bytes the packs have that it reads: memory goes by that, the processor time of a Fetch, and how long it is left alone while
+	// others wait. Greedy gets it the most memory that one may have.
+	Reads  int64
+	Greedy bool
 	// CPU is how much processor time it may take, in whole seconds. 0, and anything above Limits.CPU, is Limits.CPU.
 	CPU time.Duration
 	// AtOnce has Run fail with ErrBusy where it would have to wait for a slot.
@@ -43,9 +47,17 @@ func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 	if err := take(ctx, want); err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}
-	pool.waited(time.Since(asked))
 	defer pool.slots.give(want)
-	used, err := g.start(ctx, c, r)
+	each, release, err := g.memory.take(ctx, c, r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c, err)
+	}
+	defer release()
+	pool.waited(time.Since(asked))
+	ctx, kill := context.WithCancelCause(ctx)
+	defer kill(nil)
+	defer pool.slots.runs(want, usualTime(r.Reads), kill)()
+	used, err := g.start(ctx, c, r, each)
 	pool.slots.took(want, used.cpu)
 	pool.count(used, err)
 	return err
@@ -108,9 +120,9 @@ func (g *Git) prepare(ctx context.Context, c Command, r Run) (*process, error) {
 	return p, err
 }
 
-// start starts a process, limits it before it does anything, feeds it and reads from it at the same time, and returns what it took when it
+// start starts a process, limits it before it does anything, to so many bytes of memory of its own too, feeds it and reads from it at the same time, and returns what it took when it
 // and everything that it started have ended.
-func (g *Git) start(ctx context.Context, c Command, r Run) (usage, error) {
+func (g *Git) start(ctx context.Context, c Command, r Run, memory int64) (usage, error) {
 	p, err := g.prepare(ctx, c, r)
 	if err != nil {
 		return usage{}, fmt.Errorf("%s: %w", c, err)
@@ -122,7 +134,7 @@ func (g *Git) start(ctx context.Context, c Command, r Run) (usage, error) {
 		p.gate.open()
 		return usage{}, fmt.Errorf("%s: %w", c, err)
 	}
-	unbounded := limit(p.cmd.Process.Pid, g.limits.of(r), r.nicer())
+	unbounded := limit(p.cmd.Process.Pid, g.limits.of(r), memory, r.nicer())
 	if unbounded != nil {
 		_ = p.kill() // unbounded is the error that counts
 	}

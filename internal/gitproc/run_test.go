@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -256,5 +257,32 @@ func TestAtOnce(t *testing.T) {
 	<-first
 	if err := g.Run(t.Context(), gitproc.Reach(), gitproc.Run{In: strings.NewReader("x\n"), AtOnce: true}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAProcessGivesWay: it ends, with all that it started, and its party hears why.
+func TestAProcessGivesWay(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "runs")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := open(t, gitproc.Config{Program: script(t, "echo >"+fifo+"; while :; do /bin/sleep 60; done"), Fetches: 1})
+	ended := make(chan error, 1)
+	go func() { ended <- g.Run(t.Context(), gitproc.Reach(), gitproc.Run{Party: "a"}) }()
+	if _, err := os.ReadFile(fifo); err != nil { // it runs
+		t.Fatal(err)
+	}
+	g.Press(gitproc.Fetch, "a") // nobody gives way to themselves
+	if len(ended) > 0 {
+		t.Error("it has ended")
+	}
+	g.Press(gitproc.Fetch, "b")
+	err := <-ended
+	if !errors.Is(err, gitproc.ErrGaveWay) || !errors.Is(err, gitproc.ErrBusy) {
+		t.Error(err)
+	}
+	mentions(t, err, "others waited")
+	if s := g.Stats(gitproc.Fetch); s.Running != 0 || s.Ended != 1 {
+		t.Errorf("%+v", s)
 	}
 }

@@ -32,6 +32,8 @@ type slots struct {
 	refused uint64
 	taken   lately.Use[string] // processor time, by party
 	spent   lately.Use[string] // processor time, by owner
+	active  map[*active]bool   // work that has a slot and a process
+	all     int                // slots
 }
 
 // work is work that needs a slot.
@@ -53,7 +55,7 @@ const heavyFraction = 4
 func newSlots(n, places, perParty int) *slots {
 	return &slots{
 		places: places, perParty: perParty, free: n, heavies: (n + 1) / 2,
-		running: map[string]int{}, theirs: map[string]int{}, waiting: map[string][]*waiter{},
+		running: map[string]int{}, theirs: map[string]int{}, waiting: map[string][]*waiter{}, active: map[*active]bool{}, all: n,
 	}
 }
 
@@ -105,18 +107,26 @@ func (s *slots) await(ctx context.Context, w *waiter) error {
 		defer t.Stop()
 		late = t.C
 	}
-	select {
-	case <-w.granted:
-		return nil
-	case <-w.sent:
-		return errSent
-	case <-late:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.refused++
-		return ErrBusy
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	press := time.NewTicker(pressEvery)
+	defer press.Stop()
+	for waited := pressEvery; ; {
+		select {
+		case <-w.granted:
+			return nil
+		case <-w.sent:
+			return errSent
+		case <-press.C:
+			if waited += pressEvery; waited > patience {
+				s.press(w)
+			}
+		case <-late:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.refused++
+			return ErrBusy
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 

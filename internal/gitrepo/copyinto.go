@@ -43,8 +43,12 @@ func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
 	if err != nil {
 		return err
 	}
+	bytes, _, err := q.d.Size(from)
+	if err != nil {
+		return err
+	}
 	return q.take(ctx, func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
-		r.Kind = gitproc.Upload
+		r.Kind, r.Reads = gitproc.Upload, bytes
 		r.At = gitproc.Dirs{Repository: q.d.dir.abs(q.dir), Alternates: []string{q.d.dir.abs(from.path() + "/objects")}}
 		return q.d.run(ctx, c, r, from)
 	}, tips, haves, p.Party)

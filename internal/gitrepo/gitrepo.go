@@ -41,6 +41,7 @@ type Disk struct {
 	live     *live
 	promises promises
 	demand   demand
+	costly   costly
 	large    int64
 	worth    int64
 }

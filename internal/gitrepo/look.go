@@ -64,7 +64,7 @@ func (d *Disk) Look(ctx context.Context, repo ID, l Looking) (Look, error) {
 	if x.start(); len(x.expected) == 0 {
 		return x.found, nil
 	}
-	err := d.serve(ctx, repo, gitproc.Inspect(), gitproc.Run{
+	err := d.serve(ctx, shape{repo: repo, work: "look"}, gitproc.Inspect(), gitproc.Run{
 		Party: l.Party, In: &x.questions, Out: x, CPU: lookCPU, AtOnce: true, Ended: x.questions.end,
 	})
 	if err == nil && len(x.expected) > 0 {

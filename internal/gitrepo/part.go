@@ -38,7 +38,7 @@ func (q *quarantine) copyOf(ctx context.Context, whole *quarantine, p Proving) e
 		return err
 	}
 	return q.take(ctx, func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
-		r.Kind, r.Owner, r.Heavy = gitproc.Upload, q.owner, q.heavy
+		r.Kind, r.Owner, r.Heavy, r.Reads = gitproc.Upload, q.owner, q.heavy, whole.Bytes()
 		r.At = gitproc.Dirs{Repository: q.d.dir.abs(q.dir), Alternates: []string{q.d.dir.abs(whole.dir + "/objects")}}
 		there, err := q.d.dir.exists(q.beside)
 		if err != nil {

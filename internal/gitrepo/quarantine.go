@@ -20,12 +20,14 @@ type quarantine struct {
 	dir    string
 	bytes  atomic.Int64
 
-	pack   string        // the name of its only pack; ""
-	cpu    time.Duration // of the processor, for a process that looks at a pack which somebody sent; 0: no bound, for our own packs
-	owner  string        // for whom the processes work
-	heavy  bool          // the pack that came is much work
-	proven bool
-	closed bool
+	pack  string        // the name of its only pack; ""
+	cpu   time.Duration // of the processor, for a process that looks at a pack which somebody sent; 0: no bound, for our own packs
+	owner string        // for whom the processes work
+	heavy bool          // the pack that came is much work
+	// besideBytes is how many bytes the packs of the repository beside have; 0 is not known.
+	besideBytes int64
+	proven      bool
+	closed      bool
 	// needs are the objects of the repository beside the quarantine on which proven objects build. Who has them has all that they lead to.
 	needs      []gitwire.ObjectID
 	needsOther bool // more than needs names
@@ -77,10 +79,25 @@ func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) 
 func (q *quarantine) runAlone(ctx context.Context, c gitproc.Command, r gitproc.Run) (err error) {
 	r.Kind, r.CPU, r.Owner, r.Heavy = gitproc.Upload, cmp.Or(r.CPU, q.cpu), q.owner, q.heavy
 	r.At.Repository = q.d.dir.abs(q.dir)
+	if r.Reads, err = q.reads(); err != nil {
+		return err
+	}
 	if err = q.d.run(ctx, c, r, q.beside); q.heavy && errors.Is(err, gitproc.ErrBusy) {
 		return fmt.Errorf("%w: %w", ErrHeavy, err)
 	}
 	return err
+}
+
+// reads returns how many bytes the packs have that git reads in the quarantine.
+func (q *quarantine) reads() (int64, error) {
+	if q.besideBytes == 0 && !q.beside.IsZero() {
+		bytes, _, err := q.d.Size(q.beside)
+		if err != nil {
+			return 0, err
+		}
+		q.besideBytes = bytes
+	}
+	return q.besideBytes + q.bytes.Load(), nil
 }
 
 // run runs git, and keeps the packs of the repository that git reads until it ends; the zero ID is none.

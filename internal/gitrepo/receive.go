@@ -102,7 +102,7 @@ func (q *quarantine) spool(in *intake) (spooled, error) {
 func (q *quarantine) index(ctx context.Context, pack io.Reader, r Receiving, given time.Duration) error {
 	var out brief
 	// What a thin pack builds on is added to it.
-	run := gitproc.Run{Party: r.Party, In: pack, Out: &out, MaxFile: 2*r.MaxBytes + 64<<20, CPU: given}
+	run := gitproc.Run{Party: r.Party, In: pack, Out: &out, MaxFile: 2*r.MaxBytes + 64<<20, CPU: given, Greedy: q.heavy}
 	if err := q.run(ctx, gitproc.IndexPack(r.MaxBytes), run); err != nil {
 		return packError(err)
 	}

@@ -18,7 +18,8 @@ import (
 func (d *Disk) Pack(ctx context.Context, repo ID, f *gitwire.Fetch, party string, out io.Writer) error {
 	d.demand.count(repo)
 	in := &idReader{groups: []idGroup{{ids: f.Tips()}}}
-	return d.serve(ctx, repo, gitproc.PackReachable(f.OfsDelta, f.IncludeTag, f.Filter), gitproc.Run{Party: party, In: in, Out: out})
+	s := shape{repo: repo, work: "pack", filter: f.Filter.Kind}
+	return d.serve(ctx, s, gitproc.PackReachable(f.OfsDelta, f.IncludeTag, f.Filter), gitproc.Run{Party: party, In: in, Out: out})
 }
 
 // Upload has git upload-pack answer a fetch, and writes the answer to out.
@@ -27,8 +28,15 @@ func (d *Disk) Upload(ctx context.Context, repo ID, q gitwire.Request, party str
 		return errors.New("upload-pack: the request is no fetch")
 	}
 	in := bytes.NewReader(q.ForUploadPack().AppendTo(nil))
-	bitmaps := len(q.Fetch.Haves) == 0
-	return d.serve(ctx, repo, gitproc.UploadPack(bitmaps), gitproc.Run{Party: party, Protocol: int(q.Version), In: in, Out: out})
+	f := q.Fetch
+	bitmaps := len(f.Haves) == 0
+	s := shape{repo: repo, work: "upload", filter: f.Filter.Kind, haves: len(f.Haves) > 0, depth: partial(f)}
+	return d.serve(ctx, s, gitproc.UploadPack(bitmaps), gitproc.Run{Party: party, Protocol: int(q.Version), In: in, Out: out})
+}
+
+// partial reports whether a fetch is of a part of the history.
+func partial(f *gitwire.Fetch) bool {
+	return f.Depth != 0 || f.DeepenSince != 0 || len(f.DeepenNot)+len(f.Shallows) > 0
 }
 
 // Sizes asks git for the sizes of objects in bytes, in the order of ids; below 0 for an object that is not here.
@@ -45,7 +53,7 @@ func (d *Disk) Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party
 		sizes = append(sizes, n)
 		return nil
 	}}
-	err := d.serve(ctx, repo, gitproc.Measure(), gitproc.Run{Party: party, In: &idReader{groups: []idGroup{{ids: ids}}}, Out: out})
+	err := d.serve(ctx, shape{repo: repo, work: "sizes"}, gitproc.Measure(), gitproc.Run{Party: party, In: &idReader{groups: []idGroup{{ids: ids}}}, Out: out})
 	if err == nil && len(sizes) != len(ids) {
 		err = fmt.Errorf("git told %d sizes of %d objects", len(sizes), len(ids))
 	}
@@ -56,17 +64,24 @@ func (d *Disk) Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party
 }
 
 // serve runs git in a repository for a client that fetches.
-func (d *Disk) serve(ctx context.Context, repo ID, c gitproc.Command, r gitproc.Run) error {
-	there, err := d.dir.exists(repo)
+func (d *Disk) serve(ctx context.Context, s shape, c gitproc.Command, r gitproc.Run) error {
+	there, err := d.dir.exists(s.repo)
 	if err == nil && !there {
 		err = ErrNoRepository
 	}
 	if err == nil {
-		r.Kind, r.At = gitproc.Fetch, gitproc.Dirs{Repository: d.dir.abs(repo.path())}
-		err = d.run(ctx, c, r, repo)
+		r.Reads, _, err = d.Size(s.repo)
+	}
+	if err == nil {
+		r.Kind, r.At = gitproc.Fetch, gitproc.Dirs{Repository: d.dir.abs(s.repo.path())}
+		r.Reads = max(1, r.Reads)
+		now := d.now()
+		d.costly.bound(now, s, &r)
+		err = d.run(ctx, c, r, s.repo)
+		d.costly.ended(now, s, r, err)
 	}
 	if err != nil {
-		return fmt.Errorf("repository %s: %w", repo, err)
+		return fmt.Errorf("repository %s: %w", s.repo, err)
 	}
 	return nil
 }

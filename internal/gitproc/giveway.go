@@ -1,0 +1,89 @@
+package gitproc
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// ErrGaveWay says that the process was ended so that others who waited got its slot. It is an ErrBusy, too.
+var ErrGaveWay = fmt.Errorf("%w: others waited, and this took more than its part", ErrBusy)
+
+const (
+	patience   = 5 * time.Second // how long somebody waits before others have to give way
+	pressEvery = time.Second
+)
+
+// Work is left alone for its usual time, which goes by the packs that it reads; histories take a part of it.
+const (
+	usualFree   = 5 * time.Second
+	usualPerMiB = 200 * time.Millisecond
+)
+
+func usualTime(reads int64) time.Duration { return usualFree + time.Duration(reads>>20)*usualPerMiB }
+
+// active is work that has a slot and a process.
+type active struct {
+	work
+	began time.Time
+	usual time.Duration
+	kill  func(error)
+	gone  bool // it was killed, and gives its slot back soon
+}
+
+// runs notes a process of work that has a slot, until its end.
+func (s *slots) runs(c work, usual time.Duration, kill func(error)) (ended func()) {
+	a := &active{work: c, began: time.Now(), usual: usual, kill: kill}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.active[a] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.active, a)
+	}
+}
+
+// press has a process end so that w, which has waited for long, gets a slot. One at a time ends.
+func (s *slots) press(w *waiter) {
+	s.mu.Lock()
+	victim := s.victim(time.Now(), w)
+	if victim != nil {
+		victim.gone = true
+	}
+	s.mu.Unlock()
+	if victim != nil {
+		victim.kill(ErrGaveWay)
+	}
+}
+
+// victim returns the work that gives way to w: of the party that took most of the processor, with what it has running, the oldest. A party that has more
+// than half of the slots gives way at once, and others when their work has taken longer than is usual. Where w must wait for heavy work to end, only
+// heavy work gives way. Nil is that nobody does. The caller holds mu.
+func (s *slots) victim(now time.Time, w *waiter) (worst *active) {
+	if w.party == "" {
+		return nil // our own work waits
+	}
+	took := map[string]float64{w.party: 0}
+	for a := range s.active {
+		if a.gone {
+			return nil
+		}
+		took[a.party] += now.Sub(a.began).Seconds()
+	}
+	for party := range took {
+		took[party] += float64(s.taken.Seconds(now, party))
+	}
+	for a := range s.active {
+		over := 2*s.running[a.party] > s.all
+		late := now.Sub(a.began) > a.usual
+		helps := a.heavy || !w.heavy || s.heavy < s.heavies
+		if a.party == "" || a.party == w.party || !helps || !over && !late || took[a.party] <= took[w.party] {
+			continue
+		}
+		if worst == nil || cmp.Or(cmp.Compare(took[a.party], took[worst.party]), worst.began.Compare(a.began)) > 0 {
+			worst = a
+		}
+	}
+	return worst
+}

@@ -1,0 +1,95 @@
+package gitproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/graspd/graspd/internal/gitwire"
+)
+
+// TestMemoryOfAllProcesses: whoever asks for whatever, all processes together have no more than there is, and none more than half.
+func TestMemoryOfAllProcesses(t *testing.T) {
+	chance := rand.New(rand.NewPCG(5, 6))
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			total := int64(256<<20) << chance.IntN(6)
+			m := newMemory(total, 1<<30)
+			has := int64(0)
+			commands := []Command{Reach(), UploadPack(true), RepackGeometric(), PackReachable(true, true, gitwire.Filter{})}
+			for i := range 60 {
+				r := Run{Kind: Kind(chance.IntN(3)), Party: fmt.Sprint(i % 5), Reads: chance.Int64N(1 << chance.IntN(40)), Greedy: chance.IntN(3) == 0}
+				c, lasts := commands[chance.IntN(4)], time.Duration(chance.IntN(10))*time.Second
+				go func() {
+					each, release, err := m.take(t.Context(), c, r)
+					if err != nil {
+						if !errors.Is(err, ErrBusy) {
+							t.Error(err)
+						}
+						return
+					}
+					n := each
+					if c.starts {
+						n *= 2
+					}
+					if has += n; has > total || n > total/2 || each <= 0 {
+						t.Errorf("%d more, of %d: %d", n, total, has)
+					}
+					time.Sleep(lasts)
+					has -= n
+					release()
+				}()
+				synctest.Wait()
+			}
+			time.Sleep(time.Hour)
+			if left := m.Unreturned(); has != 0 || len(left) > 0 {
+				t.Errorf("%d, %q", has, left)
+			}
+		})
+	}
+}
+
+// TestLittleWorkFindsMemory: while two have large processes, one of them waits, and others have room for small ones. Who waits hears after two minutes.
+func TestLittleWorkFindsMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory(1<<30, 1<<30)
+		_, first, err := m.take(t.Context(), Reach(), Run{Party: "a", Greedy: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := make(chan error, 1)
+		go func() {
+			_, _, err := m.take(t.Context(), Reach(), Run{Party: "b", Greedy: true})
+			second <- err
+		}()
+		synctest.Wait()
+		if len(second) > 0 {
+			t.Error("both have half of it")
+		}
+		for i := range 3 {
+			if each, _, err := m.take(t.Context(), Reach(), Run{Party: fmt.Sprint(i), AtOnce: true}); err != nil || each != 128<<20 {
+				t.Errorf("%d, %v", each, err)
+			}
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("left"))
+		if _, _, err := m.take(ctx, Reach(), Run{Party: "c", Greedy: true}); err == nil || err.Error() != "left" {
+			t.Error(err)
+		}
+		began := time.Now()
+		if err := <-second; !errors.Is(err, ErrBusy) || time.Since(began) != 2*time.Minute {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		first()
+		if _, _, err := m.take(t.Context(), Reach(), Run{Party: "b", Greedy: true, AtOnce: true}); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := m.take(t.Context(), Reach(), Run{Party: "b", Greedy: true, AtOnce: true}); !errors.Is(err, ErrBusy) {
+			t.Error(err)
+		}
+	})
+}
