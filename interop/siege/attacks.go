@@ -12,6 +12,8 @@ type attack struct {
 	bound  string // what holds it, for the report
 	flags  []string
 	hosts  bool          // repositories are hosted, and the honest client pushes and clones beside
+	room   int64         // bytes of disk that the relay has; 0 is as much as there is
+	files  int           // that its process may have open; 0 is as many as the system allows
 	builds time.Duration // until the attack is in full force, which comes before the time that it lasts
 	// prepare makes ready what the attack needs, and is no part of it.
 	prepare func(context.Context, *scene) error
@@ -36,6 +38,13 @@ var attacks = []attack{
 	unread, dripping,
 	thousand, pending,
 	crawlers,
+	nestedTags, longSizes, pulled,
+	leftOutBases, largeCommits, keptPacks,
+	manyCommands, manyPrefixes, manyHaves, manySizes, advertised,
+	tildes, slowHistories, searches,
+	trickling, fewFiles,
+	coMaintainers, slowCoMaintainers, newRepositories, takenAway,
+	endlessFrames,
 }
 
 func names() (all []string) {

@@ -216,6 +216,38 @@ func rootOf(err error) error {
 	return err
 }
 
+// page asks for a page as a browser does, and fails where there is none.
+func (c *caller) page(ctx context.Context, path string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Accept", "text/html")
+	if c.t != nil {
+		c.t.messages.Add(1)
+	}
+	got, err := c.c.Do(r)
+	var a answer
+	if err == nil {
+		a.status = got.StatusCode
+		_, err = io.Copy(&a, got.Body)
+		got.Body.Close()
+	}
+	why := "ok"
+	if err != nil || a.status != http.StatusOK {
+		why = a.verdict(err)
+	}
+	if c.t != nil && ctx.Err() == nil {
+		c.t.frames.Add(1)
+		c.t.got.Add(a.size)
+		c.t.heard(why)
+	}
+	if why != "ok" {
+		return errors.New(why)
+	}
+	return nil
+}
+
 // push posts a push, and fails where not all of it is taken.
 func (c *caller) push(ctx context.Context, p *place, body []byte) error {
 	a, err := c.do(ctx, request{path: p.path, service: "receive-pack", body: bytes.NewReader(body)})

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -19,6 +20,7 @@ import (
 type fakeRelay struct {
 	url    string
 	server *http.Server
+	raw    atomic.Pointer[net.Conn] // the last connection, under its messages
 
 	mu   sync.Mutex // guards the rest
 	ws   *websocket.Conn
@@ -35,7 +37,10 @@ func newFakeRelay(n int) (*fakeRelay, error) {
 		return nil, err
 	}
 	f := &fakeRelay{url: "ws://" + l.Addr().String()}
-	f.server = &http.Server{Handler: f}
+	f.server = &http.Server{Handler: f, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+		f.raw.Store(&c)
+		return ctx
+	}}
 	go func() { _ = f.server.Serve(l) }()
 	return f, nil
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // git runs it in a new repository and gives what it prints.
@@ -54,6 +58,64 @@ func TestPacksAreUnderstood(t *testing.T) {
 		if n := len(k().end()); n > 1<<20 {
 			t.Errorf("%s has %d bytes", name, n)
 		}
+	}
+}
+
+// Packs that are much work for few bytes are ones that git takes, in the end.
+func TestPacksThatAreMuchWork(t *testing.T) {
+	tags, tagRefs := nest()
+	history, branches := slowHistory(3, appendLong)
+	names, nameRefs := manyNames()
+	for _, p := range []struct {
+		pack []byte
+		refs []ref
+		most int
+	}{{tags, tagRefs, 300_000}, {history, branches, 200_000}, {names, nameRefs, 1000}} {
+		dir := t.TempDir()
+		git(t, dir, nil, "init", "-q", "--bare")
+		git(t, dir, p.pack, "index-pack", "--stdin")
+		if len(p.pack) > p.most {
+			t.Errorf("%d bytes", len(p.pack))
+		}
+		for _, r := range []ref{p.refs[0], p.refs[len(p.refs)-1]} {
+			git(t, dir, nil, "cat-file", "-e", r.id.String())
+		}
+		if size := len(newPlace("x", "x").state(p.refs...).AppendJSON(nil)); size > 128<<10 {
+			t.Errorf("the state has %d bytes", size)
+		}
+	}
+}
+
+// What is stored in a stream that never ends is what it says.
+func TestStreamsThatNeverEnd(t *testing.T) {
+	z, err := zlib.NewReader(bytes.NewReader(stored([]byte("some bytes "))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if string(text) != strings.Repeat("some bytes ", 4) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// Requests with many lines are made of frames.
+func TestRequestsOfManyLines(t *testing.T) {
+	r := pktline.NewReader(bytes.NewReader(listed("command=ls-refs", 100, func(i int) string { return fmt.Sprint("ref-prefix ", i) })), 1<<20)
+	n := 0
+	for {
+		kind, _, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind == pktline.Data {
+			n++
+		}
+	}
+	if n != 101 {
+		t.Errorf("%d lines", n)
 	}
 }
 

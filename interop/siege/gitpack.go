@@ -17,10 +17,11 @@ const (
 	commitSort sort = 1
 	treeSort   sort = 2
 	blobSort   sort = 3
+	tagSort    sort = 4
 	deltaSort  sort = 7 // to an object that is named
 )
 
-func (s sort) String() string { return [...]string{1: "commit", 2: "tree", 3: "blob"}[s] }
+func (s sort) String() string { return [...]string{1: "commit", 2: "tree", 3: "blob", 4: "tag"}[s] }
 
 // object is one of git's objects.
 type object struct {
@@ -102,6 +103,18 @@ func (p *pack) delta(base [20]byte, size, part, times int) {
 	p.add(deltaSort, base[:], d)
 }
 
+// naming appends an object as a delta that takes nothing of its base, so that git makes all of the base for it. size writes a size.
+func (p *pack) naming(base, o object, size func([]byte, int) []byte) {
+	d := size(size(nil, len(base.body)), len(o.body))
+	for rest := o.body; len(rest) > 0; {
+		n := min(127, len(rest))
+		d = append(append(d, byte(n)), rest[:n]...)
+		rest = rest[n:]
+	}
+	sum := base.sum()
+	p.add(deltaSort, sum[:], d)
+}
+
 // inserting appends a delta to an object of no more than 64 KiB whose beginning it replaces.
 func (p *pack) inserting(base object, begins []byte) {
 	n := len(base.body)
@@ -116,6 +129,15 @@ func (p *pack) inserting(base object, begins []byte) {
 func appendSize(b []byte, n int) []byte {
 	for ; n > 0x7f; n >>= 7 {
 		b = append(b, byte(n)|0x80)
+	}
+	return append(b, byte(n))
+}
+
+// appendLong writes a size in seven bytes, which git reads as well.
+func appendLong(b []byte, n int) []byte {
+	for range 6 {
+		b = append(b, byte(n)|0x80)
+		n >>= 7
 	}
 	return append(b, byte(n))
 }

@@ -36,7 +36,8 @@ type line struct {
 // watched is what the honest client saw for a while.
 type watched struct {
 	publish, query sample
-	push, clone    sample // where repositories are hosted
+	// Where repositories are hosted.
+	push, clone, page sample
 }
 
 // sample is the delays of one kind of request.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/graspd/graspd/internal/gitwire"
@@ -16,7 +17,8 @@ const gitBeat = 200 * time.Millisecond
 type contributor struct {
 	place          *place
 	pusher, cloner *caller
-	line           *line // on which its states are published
+	reader         *caller // of the repository's page
+	line           *line   // on which its states are published
 	tip            gitwire.ObjectID
 	number         int64
 }
@@ -24,7 +26,8 @@ type contributor struct {
 func newContributor(ctx context.Context, url string) (*contributor, error) {
 	c := &contributor{
 		place: newPlace("contributor", "small"), pusher: newCaller(url, on(honestNet, 1), nil), cloner: newCaller(url, on(honestNet, 2), nil),
-		line: &line{url: url, from: on(honestNet, 1)},
+		reader: newCaller(url, on(honestNet, 3), nil),
+		line:   &line{url: url, from: on(honestNet, 1)},
 	}
 	if err := c.line.up(ctx); err != nil {
 		return nil, err
@@ -85,16 +88,14 @@ func (c *contributor) clone(ctx context.Context, first gitwire.ObjectID) error {
 	return c.cloner.clone(ctx, c.place, first)
 }
 
-// watch pushes and clones until asking ends.
+// watch pushes, clones and reads the page until asking ends.
 func (c *contributor) watch(asking, waiting context.Context, w *watched) {
-	var clones, pushes sample
-	done := make(chan struct{})
+	var clones, pushes, pages sample
+	var beside sync.WaitGroup
 	tip := c.tip
-	go func() {
-		defer close(done)
-		clones = repeat(asking, gitBeat, func() error { return c.clone(waiting, tip) })
-	}()
+	beside.Go(func() { clones = repeat(asking, gitBeat, func() error { return c.clone(waiting, tip) }) })
+	beside.Go(func() { pages = repeat(asking, gitBeat, func() error { return c.reader.page(waiting, c.place.path) }) })
 	pushes = c.line.repeat(asking, waiting, gitBeat, c.push)
-	<-done
-	w.clone, w.push = clones, pushes
+	beside.Wait()
+	w.clone, w.push, w.page = clones, pushes, pages
 }

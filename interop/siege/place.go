@@ -23,6 +23,9 @@ type place struct {
 	by, d string
 	path  string // of its URL
 	at    atomic.Int64
+
+	maintainers []string // others
+	elsewhere   []string // other servers
 }
 
 var ours = func() grasp.Service {
@@ -41,7 +44,16 @@ func newPlace(by, d string) *place {
 
 // announcement lists graspd for it, in full.
 func (p *place) announcement() *nostr.Event {
-	return signAt(p.by, p.at.Load(), 30617, nostr.Tag{"d", p.d}, nostr.Tag{"clone", ours.CloneURL(key(p.by).PubKey(), p.d)}, nostr.Tag{"relays", service})
+	clone := append(nostr.Tag{"clone", ours.CloneURL(key(p.by).PubKey(), p.d)}, p.elsewhere...)
+	tags := nostr.Tags{{"d", p.d}, clone, {"relays", service}}
+	if len(p.maintainers) > 0 {
+		all := nostr.Tag{"maintainers"}
+		for _, m := range p.maintainers {
+			all = append(all, key(m).PubKey().String())
+		}
+		tags = append(tags, all)
+	}
+	return signAt(p.by, p.at.Load(), 30617, tags...)
 }
 
 // state is the next one.

@@ -30,15 +30,18 @@ var (
 	statusAt = regexp.MustCompile(`(http://\S+)/status\.json`)
 )
 
-// start runs graspd on a free port with that data, and waits until it listens. Strangers' limits hold for loopback, as there
-// is a proxy that is believed. One that hosts repositories tells its figures, too.
-func start(binary, data string, hosts bool, flags ...string) (*process, error) {
+// start runs graspd on a free port with that data, and waits until it listens. It may have so many files open, or, with 0, as many as
+// the system allows. Strangers' limits hold for loopback, as there is a proxy that is believed. One that hosts repositories tells its figures, too.
+func start(binary, data string, hosts bool, files int, flags ...string) (*process, error) {
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data, "--domain", domain, "--disk-floor", "0",
 		"--log-level", "error", "--quiet", "--trusted-proxies", proxy.String() + "/32"}, flags...)
 	if hosts {
 		args = append(args, "--admin-listen", "127.0.0.1:0")
 	} else {
 		args = append(args, "--git=false", "--admin-listen", "")
+	}
+	if files > 0 {
+		args, binary = append([]string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, files), binary}, args...), "sh"
 	}
 	g := &process{cmd: exec.Command(binary, args...), ended: make(chan struct{})}
 	g.cmd.Stderr = &g.says

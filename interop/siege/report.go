@@ -44,6 +44,32 @@ func (r row) fate() string {
 	return "lives; answers " + r.recovers + " after it"
 }
 
+// What honest parties may bear under an attack: that many times what they wait for without it, or that long.
+const (
+	mostTimes = 10
+	mostWait  = 250 * time.Millisecond
+)
+
+// misses says what honest parties bear beyond that; nothing where the bound is met. Nobody honest may be refused.
+func (r row) misses() string {
+	var all []string
+	for _, x := range []struct {
+		what          string
+		before, under sample
+	}{
+		{"publish", r.before.publish, r.under.publish}, {"query", r.before.query, r.under.query}, {"push", r.before.push, r.under.push},
+		{"clone", r.before.clone, r.under.clone}, {"page", r.before.page, r.under.page},
+	} {
+		if bound := max(mostTimes*x.before.took.within(0.99), mostWait); x.under.took.within(0.99) > bound {
+			all = append(all, fmt.Sprintf("%s: p99 %s, may be %s", x.what, span(x.under.took.within(0.99)), span(bound)))
+		}
+		if x.under.failed > 0 {
+			all = append(all, fmt.Sprintf("%s: %d of %d refused or lost, the first: %v", x.what, x.under.failed, len(x.under.took), x.under.why))
+		}
+	}
+	return strings.ReplaceAll(strings.Join(all, "; "), "|", "/")
+}
+
 // line is the row for the terminal.
 func (r row) line() string {
 	s := fmt.Sprintf("  publish %s -> %s%s\n  query   %s -> %s%s\n  memory %s, disk %+.1f MB; newcomers: %s\n  attackers: %s\n  graspd %s\n",
@@ -51,8 +77,14 @@ func (r row) line() string {
 		r.before.query, r.under.query, ratio(r.before.query.took, r.under.query.took),
 		size(r.peak), float64(r.disk)/1e6, r.newcomers, r.got, r.fate())
 	if r.hosts {
-		s += fmt.Sprintf("  push    %s -> %s%s\n  clone   %s -> %s%s\n  %s\n", r.before.push, r.under.push, ratio(r.before.push.took, r.under.push.took),
-			r.before.clone, r.under.clone, ratio(r.before.clone.took, r.under.clone.took), &r.tree)
+		s += fmt.Sprintf("  push    %s -> %s%s\n  clone   %s -> %s%s\n  page    %s -> %s%s\n  %s\n", r.before.push, r.under.push, ratio(r.before.push.took, r.under.push.took),
+			r.before.clone, r.under.clone, ratio(r.before.clone.took, r.under.clone.took),
+			r.before.page, r.under.page, ratio(r.before.page.took, r.under.page.took), &r.tree)
+	}
+	if misses := r.misses(); misses != "" {
+		s += "  MISSES THE BOUND: " + misses + "\n"
+	} else {
+		s += "  the bound is met\n"
 	}
 	for _, more := range []string{r.note, r.refusal} {
 		if more != "" {
@@ -80,6 +112,15 @@ func (r report) markdown() string {
 			size(w.peak), w.newcomers, strings.ReplaceAll(w.fate(), "|", "/"))
 	}
 	r.hosted(&b)
+	fmt.Fprintf(&b, "\nThe bound: nobody honest is refused, and the 99th percentile is at most %d times that without the attack, or %s where that is more.\n\n"+
+		"| attack | the bound |\n|---|---|\n", mostTimes, span(mostWait))
+	for _, w := range r.rows {
+		verdict := "met"
+		if misses := w.misses(); misses != "" {
+			verdict = "**missed**: " + misses
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", w.name, verdict)
+	}
 	b.WriteString("\n| attack | what the attacker got |\n|---|---|\n")
 	for _, w := range r.rows {
 		got := w.got
@@ -99,11 +140,12 @@ func (r report) hosted(b *strings.Builder) {
 			continue
 		}
 		if !begun {
-			b.WriteString("\n| attack | push without | under attack | clone without | under attack | memory with all of git | processes of git | disk |\n|---|---|---|---|---|---|---|---|\n")
+			b.WriteString("\n| attack | push without | under attack | clone without | under attack | page without | under attack | memory with all of git | processes of git | disk |\n|---|---|---|---|---|---|---|---|---|---|\n")
 		}
 		begun = true
-		fmt.Fprintf(b, "| %s | %s | %s%s | %s | %s%s | %s | %d | %s |\n", w.name,
+		fmt.Fprintf(b, "| %s | %s | %s%s | %s | %s%s | %s | %s%s | %s | %d | %s |\n", w.name,
 			w.before.push, w.under.push, ratio(w.before.push.took, w.under.push.took),
-			w.before.clone, w.under.clone, ratio(w.before.clone.took, w.under.clone.took), size(w.tree.memory), w.tree.processes, size(w.tree.disk))
+			w.before.clone, w.under.clone, ratio(w.before.clone.took, w.under.clone.took),
+			w.before.page, w.under.page, ratio(w.before.page.took, w.under.page.took), size(w.tree.memory), w.tree.processes, size(w.tree.disk))
 	}
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/graspd/graspd/internal/nostr"
@@ -25,6 +28,19 @@ type scene struct {
 	relays []*fakeRelay // that the attack has
 	got    tally
 	note   string // what the attack brought about itself, for the report
+
+	mu    sync.Mutex
+	wrong map[string]bool // what must not be, and was
+}
+
+// fault notes that something was that must not be.
+func (s *scene) fault(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wrong == nil {
+		s.wrong = map[string]bool{}
+	}
+	s.wrong[what] = true
 }
 
 // suffer makes an attack on a relay of its own, and says what came of it.
@@ -39,7 +55,14 @@ func (g *ground) suffer(ctx context.Context, a attack) (row row, err error) {
 	if flags == nil {
 		flags = []string{"--sync=false"}
 	}
-	p, err := start(g.binary, data, a.hosts, flags...)
+	if a.room > 0 {
+		floor, err := floorFor(data, a.room)
+		if err != nil {
+			return row, err
+		}
+		flags = append(slices.Clone(flags), "--disk-floor", fmt.Sprint(floor))
+	}
+	p, err := start(g.binary, data, a.hosts, a.files, flags...)
 	if err != nil {
 		return row, err
 	}
@@ -78,6 +101,7 @@ func (g *ground) suffer(ctx context.Context, a attack) (row row, err error) {
 	if r := s.got.refusal.Load(); r != nil {
 		row.refusal = *r
 	}
+	row.left = append(row.left, slices.Sorted(maps.Keys(s.wrong))...)
 	row.disk = used(data) - disk
 	return row, ctx.Err()
 }
@@ -117,6 +141,15 @@ func (g *ground) strike(ctx context.Context, a attack, s *scene, h *honest, row 
 	if s.g.died() == "" {
 		row.recovers = h.recover(ctx, left)
 	}
+}
+
+// floorFor is how much has to stay free so that there is that much room for the relay.
+func floorFor(dir string, room int64) (int64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return max(int64(s.Bavail)*s.Bsize-room, 1), nil
 }
 
 // used is the bytes of all files below a directory.

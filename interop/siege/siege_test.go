@@ -147,7 +147,8 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"123 events stored before", "| pings | " + pings.does + " | " + pings.bound + " |",
 		"| pings | 1.0 ms / 1.0 ms | 5.0 s / 5.0 s, 1 without an answer (×5000.0 / ×5000.0) | 2.0 ms / 2.0 ms | 4.0 ms / 4.0 ms (×2.0 / ×2.0) | 50 MB | connected 2, asked 0, reconciled 0, published 0 of 3 | lives; answers 60 ms after it |",
-		"| 1 of 1, within 1.0 s | **ended after 3.0 s**: panic: / x |", "| pings | nothing |",
+		"| 1 of 1, within 1.0 s | **ended after 3.0 s**: panic: / x |", "| overlapping | met |", "| pings | **missed**: publish: p99 5.0 s, may be 250 ms; publish: 1 of 1 ",
+		"| pings | nothing |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -156,6 +157,28 @@ func TestReport(t *testing.T) {
 	for _, l := range []string{r.rows[0].line(), r.rows[1].line()} {
 		if !strings.Contains(l, "publish 1.0 ms / 1.0 ms -> ") {
 			t.Error(l)
+		}
+	}
+}
+
+// TestTheBound: ten times as long as without the attack, or 250 ms, and nobody refused.
+func TestTheBound(t *testing.T) {
+	took := func(d time.Duration, failed int) watched {
+		return watched{publish: sample{took: delays{d}, failed: failed}, page: sample{took: delays{d}}}
+	}
+	for _, c := range []struct {
+		before, under time.Duration
+		failed        int
+		want          string
+	}{
+		{time.Millisecond, 250 * time.Millisecond, 0, ""},
+		{time.Millisecond, 251 * time.Millisecond, 0, "publish: p99 251 ms, may be 250 ms; page: p99 251 ms, may be 250 ms"},
+		{30 * time.Millisecond, 300 * time.Millisecond, 0, ""},
+		{30 * time.Millisecond, 301 * time.Millisecond, 0, "publish: p99 301 ms, may be 300 ms; page: p99 301 ms, may be 300 ms"},
+		{time.Millisecond, time.Millisecond, 1, "publish: 1 of 1 refused or lost, the first: <nil>"},
+	} {
+		if got := (row{before: took(c.before, 0), under: took(c.under, c.failed)}).misses(); got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/graspd/graspd/internal/gitwire"
+)
+
+// leftOutBases has git make large blobs anew for each small one.
+var leftOutBases = attack{
+	name:  "left-out-bases",
+	hosts: true,
+	does:  "one address, 8 fetches at a time of a pack of 1 MB, each with another filter, which leaves out the blobs of 15 MB that 12,000 small ones are deltas of",
+	bound: "one party has half of the slots at most and gives way when others have waited for seconds; time of the processor by the size of the repository, and what ran into that is remembered",
+	prepare: func(ctx context.Context, s *scene) error {
+		pack, refs := leftOut()
+		return s.settleRefs(ctx, newPlace("filterer", "filter"), pack, refs...)
+	},
+	strike: func(ctx context.Context, s *scene) error {
+		_, refs := leftOut()
+		return filtered(ctx, s, newPlace("filterer", "filter"), refs[0].id, 1, 8)
+	},
+}
+
+var leftOut = sync.OnceValues(func() ([]byte, []ref) {
+	p := &pack{}
+	var bases []object
+	var entries []byte
+	entry := func(name string, o object) {
+		sum := o.sum()
+		entries = append(fmt.Appendf(entries, "100644 %s\x00", name), sum[:]...)
+	}
+	for i := range 4 {
+		base := object{blobSort, make([]byte, 15<<20)}
+		base.body[0] = byte(i)
+		p.add(base.sort, nil, base.body)
+		bases = append(bases, base)
+		entry(fmt.Sprintf("a%d", i), base)
+	}
+	for i := range 12_000 {
+		small := blob(fmt.Sprintf("small %08d", i))
+		p.naming(bases[i%len(bases)], small, appendSize)
+		entry(fmt.Sprintf("f%07d", i), small)
+	}
+	dir := object{treeSort, entries}
+	tip := commit(dir.id(), 0)
+	p.add(dir.sort, nil, dir.body)
+	p.add(tip.sort, nil, tip.body)
+	return p.end(), []ref{{mainRef, tip.id()}}
+})
+
+// filtered fetches a commit again and again, with another filter each time.
+func filtered(ctx context.Context, s *scene, p *place, tip gitwire.ObjectID, from, atOnce int) error {
+	return callers(ctx, s, addresses(from), atOnce, func(ctx context.Context, c *caller, n int64) {
+		body := want(tip, fmt.Sprintf("filter blob:limit=%d\n", 1000+n))
+		_, _ = c.do(ctx, request{path: p.path, service: "upload-pack", version2: true, body: bytes.NewReader(body)}) // it is counted
+	})
+}
+
+// largeCommits has git hold commits in memory that are larger than anybody writes.
+var largeCommits = attack{
+	name:  "large-commits",
+	hosts: true,
+	does:  "40 addresses, a push of a commit of 400 MB and then 2 shallow fetches of it at a time each",
+	bound: "a commit has a MiB at most, and a process of git a GiB of memory",
+	prepare: func(ctx context.Context, s *scene) error {
+		pack, refs := largeCommit()
+		return s.settleRefs(ctx, newPlace("hoarder", "memory"), pack, refs...)
+	},
+	strike: func(ctx context.Context, s *scene) error {
+		pack, refs := largeCommit()
+		return callers(ctx, s, addresses(40), 2, func(ctx context.Context, c *caller, n int64) {
+			if n%4 == 0 {
+				s.signedRefs(ctx, c, newPlace(fmt.Sprint("hoarder", n), "memory"), pack, refs...)
+				return
+			}
+			body := want(refs[0].id, fmt.Sprintf("deepen %d\n", 1+n%1000))
+			_, _ = c.do(ctx, request{path: newPlace("hoarder", "memory").path, service: "upload-pack", version2: true, body: bytes.NewReader(body)}) // it is counted
+		})
+	},
+}
+
+var largeCommit = sync.OnceValues(func() ([]byte, []ref) {
+	file := blob("large")
+	dir := tree(file.sum(), "a")
+	tip := commit(dir.id(), 0)
+	tip.body = append(tip.body, bytes.Repeat([]byte("z"), 400<<20)...)
+	p := packOf(file, dir)
+	p.add(tip.sort, nil, tip.body)
+	return p.end(), []ref{{mainRef, tip.id()}}
+})
+
+// keptPacks has as many packs kept as may be, each of which is an open file.
+var keptPacks = attack{
+	name:   "kept-packs",
+	hosts:  true,
+	files:  1024,
+	builds: 10 * time.Second,
+	does:   "40 addresses, 4 fetches at a time each of a small repository, twice with each filter, where the process may have 1,024 files open",
+	bound:  "200 packs are kept and 200 sent at once; clients, other relays, git and the store have a share each of the files",
+	prepare: func(ctx context.Context, s *scene) error {
+		return s.settle(ctx, newPlace("victim", "victim"))
+	},
+	strike: func(ctx context.Context, s *scene) error {
+		tip, _ := firstCommit("victimvictim")
+		return callers(ctx, s, addresses(40), 4, func(ctx context.Context, c *caller, n int64) {
+			for range 2 {
+				body := want(tip, fmt.Sprintf("filter blob:limit=%d\n", 1000+n))
+				_, _ = c.do(ctx, request{path: newPlace("victim", "victim").path, service: "upload-pack", version2: true, body: bytes.NewReader(body)}) // it is counted
+			}
+		})
+	},
+}
