@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race quick vuln lint fuzz mutate crash hostile nightly scale load siege bench microbench interop clients compliance browser libsecp256k1 docs demo sim release
+.PHONY: help build test race quick vuln lint fuzz mutate crash hostile nightly scale load siege bench microbench interop clients compliance audit browser libsecp256k1 docs demo sim release
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -88,9 +88,13 @@ clients: ## clients of git that others wrote, at repositories that graspd hosts;
 	interop/git/install
 	cd interop && go test -count=1 -timeout 15m ./git/...
 
-compliance: ## the checks of GRASP that others publish, and their client ngit; builds both with cargo the first time, which takes half an hour
+compliance: ## the checks of GRASP that others publish, and their client ngit; builds both with cargo the first time, which takes twenty minutes
 	interop/compliance/install
 	cd interop && go test -count=1 -timeout 15m ./compliance
+
+audit: ## the checks of GRASP alone, which cargo builds in a minute or two the first time
+	interop/compliance/install --audit
+	cd interop && go test -count=1 -timeout 15m -run '^TestTheChecksOfOthers$$' ./compliance
 
 browser: ## the pages in a real browser, under axe and Lighthouse; installs what it needs
 	@CHROMIUM=$(CHROMIUM) interop/browser/install
