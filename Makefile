@@ -49,8 +49,9 @@ mutate: ## plant faults, all or those of the package ONLY (internal/relay) or wi
 crash: ## kill graspd RUNS times under load, and RUNS times under pushes, and check what is on disk after each
 	go test -count=1 -run '^TestCrash' -v -timeout 24h ./cmd/graspd -args -runs $(RUNS) $(if $(SEED),-seed $(SEED))
 
-hostile: ## random clients at a relay under the race detector, for FOR (1m), from SEED (1) on
+hostile: ## random clients at a relay, and then random clients of git at a host, under the race detector, for FOR (1m) each, from SEED (1) on
 	go test -race -count=1 -run '^TestHostile$$' -v -timeout 24h ./internal/relay -args -for $(or $(FOR),1m) -seed $(or $(SEED),1)
+	go test -race -count=1 -run '^TestHostile$$' -v -timeout 24h ./internal/hosting -args -for $(or $(FOR),1m) -seed $(or $(SEED),1)
 
 nightly: ## the tests of every package, or of PACKAGES, RUNS times under load; started again, it goes on where it was
 	RUNS=$(RUNS) PACKAGES='$(PACKAGES)' .ci/nightly

@@ -1,10 +1,13 @@
 package hosting_test
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/graspd/graspd/internal/githttp"
 	"github.com/graspd/graspd/internal/gitwire"
@@ -56,5 +59,24 @@ func TestPushesAtOnceKeepToTheBounds(t *testing.T) {
 				t.Errorf("%d repositories with %d bytes, %v", n, bytes, err)
 			}
 		})
+	}
+}
+
+// A pack that its client does not send to its end is no fault of this server, whatever the transport says of it.
+func TestAPackThatBreaksOnItsWay(t *testing.T) {
+	for _, broken := range []error{errors.New("malformed chunked encoding"), io.ErrUnexpectedEOF, io.ErrClosedPipe} {
+		w := newWorld(t, hosting.Limits{})
+		e := w.announce(1, "tool", now)
+		tip := w.newRepo().commit("one")
+		w.state(1, "tool", now, "refs/heads/main", tip)
+		got := w.host.Push(t.Context(), githttp.PushCall{
+			Of:       nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: "tool"},
+			Push:     &gitwire.Push{Commands: []gitwire.Command{{Ref: "refs/heads/main", New: ok(gitwire.ParseObjectID([]byte(tip)))}}},
+			Pack:     io.MultiReader(strings.NewReader("PACK\x00\x00\x00\x02\x00\x00\x00\x01"), iotest.ErrReader(broken)),
+			Progress: func(string) {},
+		})
+		if s := w.host.Stats(); got.Unpack == "" || s.Failures[hosting.Left] != 1 || s.Failures[hosting.Fault] != 0 {
+			t.Errorf("%v: %+v, %v", broken, got, s.Failures)
+		}
 	}
 }

@@ -128,8 +128,9 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 		}
 	}()
 	if p.call.Push.NeedsPack() {
-		if _, err := q.Receive(ctx, p.call.Pack, p.receiving(ctx)); err != nil {
-			return v, err
+		pack := &incoming{from: p.call.Pack}
+		if _, err := q.Receive(ctx, pack, p.receiving(ctx)); err != nil {
+			return v, pack.blame(err)
 		}
 	}
 	proof, err := q.Prove(ctx, p.proving())
@@ -195,6 +196,28 @@ func (p *push) proving() gitrepo.Proving {
 		}
 	}
 	return out
+}
+
+// incoming is a pack as a client sends it.
+type incoming struct {
+	from io.Reader
+	err  error // why it did not come to its end
+}
+
+func (in *incoming) Read(b []byte) (int, error) {
+	n, err := in.from.Read(b)
+	if err != nil && err != io.EOF {
+		in.err = err
+	}
+	return n, err
+}
+
+// blame returns err, or that the client did not send the whole pack where that is why.
+func (in *incoming) blame(err error) error {
+	if in.err == nil || !errors.Is(err, in.err) {
+		return err
+	}
+	return reason{Left, "the pack cannot be read to its end: " + in.err.Error()}
 }
 
 // naming says of which ref an object was to be that is no commit.

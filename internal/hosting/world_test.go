@@ -19,6 +19,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/githttp"
 	"github.com/graspd/graspd/internal/gitproc"
@@ -52,6 +53,11 @@ type world struct {
 	damaged atomic.Bool
 	fs      vfs.FS       // of the store
 	ahead   atomic.Int64 // what the clock is ahead of the system's
+
+	processes *gitproc.Git
+	front     *front.Front
+	server    *githttp.Server
+	faults    *contain.Faults
 }
 
 // clock is the wall clock.
@@ -112,14 +118,17 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	for _, x = range more {
 	}
 	git := ok(gitproc.Open(ctx, gitproc.Config{Limits: x.processes}))
+	w.faults = contain.New(nil, nil)
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
-	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log})
+	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults})
 	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Now: w.clock, Logger: log})
 	w.host.Through(w.door)
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
-	f := front.New(front.Config{Proxies: x.proxies, Logger: log})
-	f.Handle(githttp.New(githttp.Config{Front: f, Host: w.host, Packs: w.host.Packs(), Contributors: contributors, CacheDir: t.TempDir(), CacheBytes: 1 << 20, Logger: log}).Route())
+	f := front.New(front.Config{Proxies: x.proxies, Logger: log, Faults: w.faults})
+	w.processes, w.front = git, f
+	w.server = githttp.New(githttp.Config{Front: f, Host: w.host, Packs: w.host.Packs(), Contributors: contributors, CacheDir: t.TempDir(), CacheBytes: 1 << 20, Logger: log, Faults: w.faults})
+	f.Handle(w.server.Route())
 	server := f.Server()
 	var running sync.WaitGroup
 	running.Go(func() { _ = w.door.Run(ctx) })
