@@ -32,7 +32,10 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	if it.paid {
 		crowd = ""
 	}
-	v, err := w.verdictOn(it.event, by, crowd)
+	v, err := it.verdict, error(nil)
+	if v.Outcome != policy.Refuse {
+		v, err = w.verdictOn(it.event, by, crowd)
+	}
 	if err == nil {
 		it.paid = it.paid || v.OK()
 		err = w.apply(it.event, it.from, it.src.conf.Label, v.Outcome)

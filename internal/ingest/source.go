@@ -84,7 +84,7 @@ type item struct {
 	alone   bool           // the item waits for no other copy, as the one for which it waited was forged
 	ready   bool           // the writer may take the item
 	stands  bool           // the verdict stands already, as the event is forged, stored or remembered
-	verdict policy.Verdict // the verdict, if stands
+	verdict policy.Verdict // the verdict, if stands; without that only a refusal that is to be remembered
 
 	recalled bool // stands because the event was stored when a verifier looked
 	decided  bool // the writer has decided the item before, in a batch that was dropped; the item is not charged and counted twice

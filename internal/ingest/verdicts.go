@@ -14,6 +14,10 @@ var (
 	verdictGone    = policy.Verdict{Outcome: policy.Failed, Reason: "error: the event left while it was published again; publish it once more"}
 )
 
+// verdictForm is the verdict on an event that is right but for the form that was hashed. The store remembers its id, which no other event has.
+var verdictForm = policy.Verdict{Outcome: policy.Refuse, Reason: "invalid: the id is the hash of a form with \\u007f in place of the byte 0x7f, " +
+	"which NIP-01 does not escape; hash and sign the event anew"}
+
 // verdictFailed returns the verdict for everybody in a batch that could not be committed. Strangers learn of the disk only that it is full.
 func verdictFailed(err error) policy.Verdict {
 	if errors.Is(err, store.ErrFull) {

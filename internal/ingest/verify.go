@@ -44,6 +44,9 @@ func (d *Door) refused(e *nostr.Event, c *nostr.Checker) *policy.Verdict {
 		return &policy.Verdict{Outcome: policy.Failed, Reason: "error: internal"}
 	}
 	d.counts.forged.Add(1)
+	if errors.Is(err, nostr.ErrForm) {
+		return &verdictForm
+	}
 	return invalid(err)
 }
 
@@ -111,9 +114,13 @@ func (d *Door) adopt(it *item, genuine *nostr.Event) {
 func (d *Door) conclude(it *item, v *policy.Verdict) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if v == nil {
+	switch {
+	case v == nil:
 		d.finish(it)
-	} else {
+	case v.Outcome == policy.Refuse: // the writer has the store remember it
+		it.verdict = *v
+		d.finish(it)
+	default:
 		d.finishWith(it, *v)
 	}
 }

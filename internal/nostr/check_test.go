@@ -1,7 +1,9 @@
 package nostr_test
 
 import (
+	"crypto/sha256"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/graspd/graspd/internal/nostr"
@@ -42,6 +44,45 @@ func TestCheck(t *testing.T) {
 				t.Errorf("err = %v, want %v", err, tt.want)
 			}
 		})
+	}
+}
+
+// An event whose id is the hash of a form with 0x7f escaped is told from a forged one, if its author signed that id.
+func TestCheckOfAnotherForm(t *testing.T) {
+	escaped := func(e nostr.Event) *nostr.Event {
+		e.PubKey = testKey.PubKey()
+		e.ID = sha256.Sum256([]byte(strings.ReplaceAll(string(e.AppendCanonical(nil)), "\x7f", `\u007f`)))
+		var err error
+		if e.Sig, err = nostr.SignSchnorr(testKey, e.ID[:], [32]byte{}); err != nil {
+			t.Fatal(err)
+		}
+		return &e
+	}
+	for _, e := range []nostr.Event{
+		{Kind: 1, Content: "\x7f"},
+		{Kind: 1, Content: strings.Repeat("\x7f\u00ff\"\\", 500)},
+		{Kind: 1621, Tags: nostr.Tags{{"a", "30617:x:\x7f"}, {"\x7f"}}, Content: `\u007f`},
+	} {
+		x := escaped(e)
+		if err := nostr.Check(x, nostr.Schnorr{}); !errors.Is(err, nostr.ErrForm) || errors.Is(err, nostr.ErrID) {
+			t.Errorf("%q: %v", e.Content, err)
+		}
+		if err := nostr.Check(parsed(t, string(x.AppendJSON(nil))), nostr.Schnorr{}); !errors.Is(err, nostr.ErrForm) {
+			t.Errorf("%q after a round trip: %v", e.Content, err)
+		}
+		bad := *x
+		bad.Sig[40]++
+		if err := nostr.Check(&bad, nostr.Schnorr{}); !errors.Is(err, nostr.ErrSig) {
+			t.Errorf("%q with another signature: %v", e.Content, err)
+		}
+		bad = *x
+		bad.Content = strings.ReplaceAll(x.Content, "\x7f", `\u007f`) + "x"
+		if err := nostr.Check(&bad, nostr.Schnorr{}); !errors.Is(err, nostr.ErrID) {
+			t.Errorf("%q with other content: %v", e.Content, err)
+		}
+		if err := nostr.Check(signed(t, e), nostr.Schnorr{}); err != nil {
+			t.Errorf("%q as NIP-01 has it: %v", e.Content, err)
+		}
 	}
 }
 

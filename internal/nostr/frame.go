@@ -1,5 +1,7 @@
 package nostr
 
+import "math"
+
 // verb reads the opening bracket and the first element of a frame.
 func (c *scanner) verb() (string, error) {
 	if err := c.expect('['); err != nil {
@@ -24,7 +26,7 @@ func (c *scanner) rest() error {
 	}
 }
 
-// eventElement reads the event that comes next and notes its id in m, also the id of a bad event if findID finds it.
+// eventElement reads the event that comes next and notes its id in m, also the id and the time of a bad event if findID finds them.
 func (c *scanner) eventElement(m *MessageError) (*Event, error) {
 	if err := c.expect(','); err != nil {
 		return nil, err
@@ -33,22 +35,26 @@ func (c *scanner) eventElement(m *MessageError) (*Event, error) {
 	c.most = MaxStrings
 	e, err := c.event()
 	if err != nil {
-		m.ID, m.HasID = again.findID()
+		m.ID, m.HasID, m.At = again.findID()
 		return nil, err
 	}
 	m.ID, m.HasID = e.ID, true
 	return e, nil
 }
 
-// findID returns the id of an object that is no good event, if the id stands before the place where the text stops making sense.
-func (c *scanner) findID() (id ID, found bool) {
-	_ = c.object(func(k string) error {
-		if k != "id" || found {
-			return c.skip(maxDepth)
+// findID returns the id and the time of an object that is no good event, if they stand before the place where the text stops making sense.
+func (c *scanner) findID() (id ID, found bool, at int64) {
+	_ = c.object(func(k string) (err error) {
+		switch {
+		case k == "id" && !found:
+			err = c.hex(id[:])
+			found = err == nil
+		case k == "created_at":
+			at, err = c.integer(math.MaxInt64)
+		default:
+			err = c.skip(maxDepth)
 		}
-		err := c.hex(id[:])
-		found = err == nil
 		return err
 	})
-	return id, found
+	return id, found, at
 }

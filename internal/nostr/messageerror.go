@@ -12,6 +12,7 @@ type MessageError struct {
 	Sub    string // "" where there is none, or none that is valid
 	ID     ID     // of the event in an EVENT, AUTH or OK
 	HasID  bool
+	At     int64  // created_at of the event in an EVENT; 0 where it could not be read
 	Reason string // with a machine-readable prefix of NIP-01, fit to be sent
 	err    error
 }

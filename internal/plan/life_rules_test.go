@@ -12,6 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/step"
+	"github.com/graspd/graspd/internal/unasked"
 )
 
 // small makes a Want of one repository with so many root events.
@@ -848,12 +849,16 @@ func TestBadFrames(t *testing.T) {
 		_, w := small(t, 0)
 		d := newDriver(t, plan.Config{NoNegentropy: true})
 		d.connect(w, capacity.Limits{})
-		for n := 0; d.peer.Status().Connected; n++ {
-			if n > 1000 {
-				t.Fatal("a thousand forged events are borne")
+		n := 0
+		for ; d.peer.Status().Connected && n < 30_000; n++ {
+			id := nostr.ID{byte(n), byte(n >> 8), byte(n >> 16)}
+			for range 2 {
+				d.do(step.Received{Sub: "l1", ID: id})
+				d.do(step.Decided{Sub: "l1", ID: id, Outcome: policy.Invalid})
 			}
-			d.do(step.Received{Sub: "l1"})
-			d.do(step.Decided{Sub: "l1", Outcome: policy.Invalid})
+		}
+		if n < unasked.MostForged || n == 30_000 {
+			t.Errorf("%d forged events are borne", n)
 		}
 	})
 }

@@ -1,10 +1,13 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/graspd/graspd/internal/compare"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/step"
+	"github.com/graspd/graspd/internal/unasked"
 )
 
 // negSupport is what graspd knows of how a relay supports NIP-77.
@@ -30,6 +33,7 @@ type comparing struct {
 	hangsUp  bool       // when it is asked to reconcile
 	needed   int        // how many ids one reconciliation may wait for
 	withheld compare.Withheld
+	forged   unasked.Forged
 	outsider bool // it is not to be shown what is here: nothing is reconciled on the connection
 	brings   int  // the most events that one probe brought on it
 }
@@ -243,6 +247,7 @@ func (c *comparing) sifted(in step.Sifted) {
 		c.stored.taskFailed(t, "needed ids could not be looked up")
 		return
 	}
+	in.Unknown = slices.DeleteFunc(in.Unknown, c.forged.Has)
 	t.neg.LookedUp(c.stored.withoutLarge(t, in.Unknown), in.Known, c.terms(t).Others)
 	c.stored.fetchEnded(t)
 	c.stored.proceed(t)

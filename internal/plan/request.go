@@ -107,7 +107,7 @@ func (p *Peer) received(in step.Received) bool {
 // decided notes a verdict; the last one of an answered request completes it.
 // It reports whether that may have changed more than the request.
 func (p *Peer) decided(in step.Decided) bool {
-	if in.Outcome == policy.Invalid {
+	if in.Outcome == policy.Invalid && !p.comparing.forged.Note(in.ID) {
 		if p.unasked(1); p.conn == nil {
 			return true
 		}
@@ -141,7 +141,7 @@ func (p *Peer) decided(in step.Decided) bool {
 		}
 		return in.Failed || p.conn.keeper.leaving()
 	}
-	if !in.Failed && in.Outcome != policy.Invalid {
+	if !in.Failed { // what is forged is not asked for again
 		if r.batch != nil {
 			r.batch.Came(in.ID)
 		}

@@ -193,6 +193,9 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 		m, err = nostr.ParseRelay(b)
 	}
 	var in step.Input = step.Frame{Message: m}
+	if bad, ok := errors.AsType[*nostr.MessageError](err); ok && bad.Verb == "EVENT" && bad.HasID && bad.At > 0 {
+		return l.unreadable(ctx, p, bad, len(b))
+	}
 	if err != nil {
 		in = step.Unasked{Count: 1}
 	} else if ev, ok := m.(nostr.RelayEvent); ok {
@@ -205,6 +208,23 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 			return nil
 		}
 		in = step.Frame{Message: short}
+	}
+	if !p.inbox.pushWaiting(ctx, l, in) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// unreadable takes an answer that is no event: for the shell it is as good as forged.
+func (l *link) unreadable(ctx context.Context, p *peer, bad *nostr.MessageError, size int) error {
+	p.useless.charge(p.now(), costOf(size))
+	var in step.Input = step.Unasked{Count: 1}
+	switch q := l.asked.find(bad.Sub); {
+	case q != nil && !q.over:
+		p.inbox.push(l, step.Received{Sub: bad.Sub, ID: bad.ID, At: bad.At})
+		in = step.Decided{Sub: bad.Sub, ID: bad.ID, Outcome: policy.Invalid}
+	case q != nil && q.Hear(nil) != unasked.Unasked:
+		return nil
 	}
 	if !p.inbox.pushWaiting(ctx, l, in) {
 		return ctx.Err()

@@ -12,7 +12,7 @@ import (
 // TestRepeatsAreReadSlowly: a relay that sends one event again and again is read no faster than a rate, over its connections too, and keeps its
 // connection.
 func TestRepeatsAreReadSlowly(t *testing.T) {
-	for name, drop := range map[string]bool{"on one connection": false, "over a lost connection": true} {
+	for name, drop := range map[string]bool{"on one connection": false, "over a lost connection": true, "that cannot be read": false} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w, boot, p := settledWorld(t, 3)
@@ -21,6 +21,10 @@ func TestRepeatsAreReadSlowly(t *testing.T) {
 				boot.Add(issue)
 				wait(time.Second)
 				w.wantStored(issue)
+				if name == "that cannot be read" {
+					issue = issue.Clone()
+					issue.Content += "\xff"
+				}
 				begun := time.Now()
 				repeat := func(n int) {
 					var sub string

@@ -25,7 +25,10 @@ type useless struct {
 }
 
 // cost returns what an event counts for.
-func cost(e *nostr.Event) float64 { return float64(1 + e.Size()/usefulBytes) }
+func cost(e *nostr.Event) float64 { return costOf(e.Size()) }
+
+// costOf returns what an event of that size counts for.
+func costOf(size int) float64 { return float64(1 + size/usefulBytes) }
 
 // charge counts an event that has come, or with a negative cost takes that back.
 func (u *useless) charge(now time.Duration, cost float64) {
