@@ -7,9 +7,6 @@ import (
 	"errors"
 	"io"
 	"time"
-
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
 )
 
 // ErrTooLong says that Read has dropped a message longer than anything that was asked for. The connection lives on.
@@ -19,7 +16,7 @@ var ErrTooLong = errors.New("message longer than anything asked for")
 var errDrip = errors.New("a message that comes too slowly")
 
 const (
-	maxUnasked = 512 << 10 // bytes of a message, unless a large one was expected: enough for any event that graspd takes, escaped, but for states
+	maxUnasked = 512 << 10 // bytes of a message that is no event, unless a large one was expected
 	maxLarge   = 4         // messages that may be larger at a time
 	part       = 100 << 10 // bytes of a message that have PartTime
 	chunk      = 4 << 10   // bytes waited for at once
@@ -66,7 +63,7 @@ func (c *Conn) collect(ctx context.Context, r io.Reader) ([]byte, error) {
 			continue
 		}
 		if len(b) >= limit {
-			if !brings(b) && (!reconciles(b) || !c.takeLarge()) {
+			if !begins(b, `"EVENT"`) && (!begins(b, `"NEG-`) || !c.takeLarge()) {
 				c.drop()
 				return nil, cmp.Or(c.discard(r), ErrTooLong)
 			}
@@ -92,18 +89,12 @@ func (c *Conn) enlarge(ctx context.Context, b []byte, most int) ([]byte, error) 
 	return append(make([]byte, 0, size), b...), nil
 }
 
-// reconciles reports whether a message that begins so is one of a reconciliation (NIP-77), whatever space its JSON has. Only such messages
-// and states may be long.
-func reconciles(beginning []byte) bool {
+// begins reports whether a message begins with that verb, whatever space its JSON has. Only events, and messages of a reconciliation (NIP-77), may
+// be long: states are, and another event has to be read in full once for its id to be remembered as refused for its size.
+func begins(message []byte, verb string) bool {
 	const space = " \t\r\n"
-	inside, is := bytes.CutPrefix(bytes.TrimLeft(beginning, space), []byte("["))
-	return is && bytes.HasPrefix(bytes.TrimLeft(inside, space), []byte(`"NEG-`))
-}
-
-// brings reports whether a message that begins so brings a repository state, which may be long.
-func brings(beginning []byte) bool {
-	kind, _ := nostr.EventKind(beginning)
-	return kind == nip34.KindState
+	inside, is := bytes.CutPrefix(bytes.TrimLeft(message, space), []byte("["))
+	return is && bytes.HasPrefix(bytes.TrimLeft(inside, space), []byte(verb))
 }
 
 // drop gives back the memory of a message that was larger than smallMessage.

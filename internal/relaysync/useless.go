@@ -16,7 +16,10 @@ import (
 // of each usefulBytes counts as one more.
 var uselessly = bucket.Rate{Tokens: 1000, In: time.Second, Burst: 50_000}
 
-const usefulBytes = 2 << 10
+const (
+	usefulBytes = 2 << 10
+	large       = 512 << 10
+)
 
 // useless is the account of the events of one relay that brought nothing. It outlives connections.
 type useless struct {
@@ -27,8 +30,14 @@ type useless struct {
 // cost returns what an event counts for.
 func cost(e *nostr.Event) float64 { return costOf(e.Size()) }
 
-// costOf returns what an event of that size counts for.
-func costOf(size int) float64 { return float64(1 + size/usefulBytes) }
+// costOf returns what an event of that size counts for. One beyond large is not taken whatever it is, unless it is a state.
+func costOf(size int) float64 {
+	cost := 1 + size/usefulBytes
+	if size > large {
+		cost *= 4
+	}
+	return float64(cost)
+}
 
 // charge counts an event that has come, or with a negative cost takes that back.
 func (u *useless) charge(now time.Duration, cost float64) {

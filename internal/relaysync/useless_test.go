@@ -51,4 +51,7 @@ func TestLargeEventsCostMore(t *testing.T) {
 	if a, b := cost(small), cost(large); a != 1 || b < 50 || b > 52 {
 		t.Errorf("%v and %v", a, b)
 	}
+	if a, b := costOf(512<<10), costOf(512<<10+1); a != 257 || b != 4*257 {
+		t.Errorf("%v and %v at the bound", a, b)
+	}
 }
