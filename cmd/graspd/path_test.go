@@ -124,6 +124,9 @@ func TestAServiceBelowAPath(t *testing.T) {
 	if code, _, body := get(t, home+"/operator/", browser); code != http.StatusUnauthorized || !strings.Contains(body, "Sign in") {
 		t.Errorf("%d %s", code, body)
 	}
+	if code, _, body := get(t, home+"/prs"+repo, browser); code != http.StatusNotFound || !strings.Contains(body, "Nothing has been contributed here yet") {
+		t.Errorf("a contributor's place: %d %s", code, body)
+	}
 	if code, _, _ := get(t, home+"/nothing", browser); code != http.StatusNotFound {
 		t.Errorf("what there is not: %d", code)
 	}

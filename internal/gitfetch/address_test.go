@@ -153,14 +153,14 @@ func TestRedirectsToWhatTheOperatorTyped(t *testing.T) {
 			_, err := io.WriteString(c, []string{offers2, refs2}[i%2])
 			return err == nil
 		}
-		n.hosts["10.0.0.2:80"], n.hosts["203.0.113.9:80"] = moved, moved
+		n.hosts["10.0.0.2:80"], n.hosts["9.9.9.9:80"] = moved, moved
 		typed := map[string]bool{"http://10.0.0.1/r.git": true, "http://10.0.0.2/r.git": true}
 		c := gitfetch.New(gitfetch.Config{Net: publicnet.Config{Lookup: n.lookup, DialContext: n.dial}, Exempt: func(u string) bool { return typed[u] }})
 		i = 1
 		if _, err := c.Advertised(t.Context(), "http://10.0.0.2/r.git"); err != nil {
 			t.Errorf("from a server that was typed: %v", err)
 		}
-		if _, err := c.Advertised(t.Context(), "http://203.0.113.9/r.git"); !errors.Is(err, publicnet.ErrForbidden) {
+		if _, err := c.Advertised(t.Context(), "http://9.9.9.9/r.git"); !errors.Is(err, publicnet.ErrForbidden) {
 			t.Errorf("from a stranger's server: %v", err)
 		}
 	})

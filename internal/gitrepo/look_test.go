@@ -118,6 +118,9 @@ first
 M 644 inline docs/readme.md
 data 7
 in docs
+M 644 inline docs/above
+data 5
+lower
 M 644 inline docs/a/deep.md
 data 4
 deep
@@ -133,6 +136,9 @@ data 22
 M 120000 inline docs/out
 data 16
 ../../etc/passwd
+M 120000 inline docs/fixed
+data 10
+/readme.md
 M 120000 inline absolute
 data 6
 /above
@@ -153,7 +159,7 @@ data 1
 	main := c.id("main")
 	push(t, d, some(1), c.pack(c.refs()...), gitrepo.Proving{Tips: ids{main}})
 	for name, want := range map[string][2]string{
-		"readme.md": {"docs/readme.md", "in docs"}, "up": {"docs/up", "above"}, "above": {"above", "above"}, "down": {"down", "deep"}, "deep.md": {}, "out": {}, "absolute": {}, "around": {}, "directory": {}, "nowhere": {}, "self": {},
+		"readme.md": {"docs/readme.md", "in docs"}, "up": {"docs/up", "above"}, "above": {"above", "above"}, "down": {"down", "deep"}, "deep.md": {}, "out": {}, "fixed": {}, "absolute": {}, "around": {}, "directory": {}, "nowhere": {}, "self": {},
 	} {
 		l := gitrepo.Looking{Commit: main, Choose: called(name), MaxBytes: 10, Elsewhere: []string{".github", "docs"}, Follow: true}
 		got, err := d.Look(t.Context(), some(1), l)
