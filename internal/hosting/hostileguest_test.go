@@ -44,10 +44,10 @@ func (g *guest) visit(ctx context.Context) {
 	if g.r.IntN(4) == 0 {
 		_ = raw.SetReadBuffer(4 << 10)
 	}
-	read := make(chan struct{})
+	read, reader := make(chan struct{}), rand.New(rand.NewPCG(uint64(g.n), g.r.Uint64()))
 	go func() { // it reads while it writes, as libcurl does
 		defer close(read)
-		g.reads(ctx, raw, rand.New(rand.NewPCG(uint64(g.n), g.tick())))
+		g.reads(ctx, raw, reader)
 	}()
 	for range 1 + g.r.IntN(4) {
 		what, request := g.request()
@@ -65,8 +65,6 @@ func (g *guest) visit(ctx context.Context) {
 	<-read
 	_ = raw.Close()
 }
-
-func (g *guest) tick() uint64 { return g.r.Uint64() }
 
 // reads reads what comes, at once or slowly, to its end or not.
 func (g *guest) reads(ctx context.Context, c net.Conn, r *rand.Rand) {
