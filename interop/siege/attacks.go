@@ -42,7 +42,7 @@ var attacks = []attack{
 	leftOutBases, largeCommits, keptPacks,
 	manyCommands, manyPrefixes, manyHaves, manySizes, advertised,
 	tildes, slowHistories, searches,
-	trickling, fewFiles,
+	trickling, fewFiles, silentConnections,
 	coMaintainers, slowCoMaintainers, newRepositories, takenAway,
 	endlessFrames,
 }

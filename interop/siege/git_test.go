@@ -64,7 +64,7 @@ func TestPacksAreUnderstood(t *testing.T) {
 // Packs that are much work for few bytes are ones that git takes, in the end.
 func TestPacksThatAreMuchWork(t *testing.T) {
 	tags, tagRefs := nest()
-	history, branches := slowHistory(3, appendLong)
+	history, branches := slowHistory(3, 1_000_000, appendLong)
 	names, nameRefs := manyNames()
 	for _, p := range []struct {
 		pack []byte

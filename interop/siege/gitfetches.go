@@ -28,7 +28,7 @@ var leftOutBases = attack{
 
 var leftOut = sync.OnceValues(func() ([]byte, []ref) {
 	p := &pack{}
-	var bases []object
+	var bases []named
 	var entries []byte
 	entry := func(name string, o object) {
 		sum := o.sum()
@@ -38,7 +38,7 @@ var leftOut = sync.OnceValues(func() ([]byte, []ref) {
 		base := object{blobSort, make([]byte, 15<<20)}
 		base.body[0] = byte(i)
 		p.add(base.sort, nil, base.body)
-		bases = append(bases, base)
+		bases = append(bases, base.named())
 		entry(fmt.Sprintf("a%d", i), base)
 	}
 	for i := range 12_000 {
@@ -74,7 +74,7 @@ var largeCommits = attack{
 	strike: func(ctx context.Context, s *scene) error {
 		pack, refs := largeCommit()
 		return callers(ctx, s, addresses(40), 2, func(ctx context.Context, c *caller, n int64) {
-			if n%4 == 0 {
+			if n%4 == 0 { // 400 kB
 				s.signedRefs(ctx, c, newPlace(fmt.Sprint("hoarder", n), "memory"), pack, refs...)
 				return
 			}

@@ -103,16 +103,23 @@ func (p *pack) delta(base [20]byte, size, part, times int) {
 	p.add(deltaSort, base[:], d)
 }
 
+// named is an object that others are deltas of.
+type named struct {
+	sum  [20]byte
+	size int
+}
+
+func (o object) named() named { return named{o.sum(), len(o.body)} }
+
 // naming appends an object as a delta that takes nothing of its base, so that git makes all of the base for it. size writes a size.
-func (p *pack) naming(base, o object, size func([]byte, int) []byte) {
-	d := size(size(nil, len(base.body)), len(o.body))
+func (p *pack) naming(base named, o object, size func([]byte, int) []byte) {
+	d := size(size(nil, base.size), len(o.body))
 	for rest := o.body; len(rest) > 0; {
 		n := min(127, len(rest))
 		d = append(append(d, byte(n)), rest[:n]...)
 		rest = rest[n:]
 	}
-	sum := base.sum()
-	p.add(deltaSort, sum[:], d)
+	p.add(deltaSort, base.sum[:], d)
 }
 
 // inserting appends a delta to an object of no more than 64 KiB whose beginning it replaces.

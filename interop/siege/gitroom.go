@@ -31,7 +31,7 @@ var trickling = attack{
 }
 
 // noises are the first bytes of a blob that is never whole.
-func noises() []byte { return stored(largeFile().b.Bytes()[:16<<20]) }
+var noises = sync.OnceValue(func() []byte { return stored(noise(16<<20, 2)) })
 
 // stored is a beginning of a deflated stream that holds bytes as they are, some four times over.
 func stored(b []byte) []byte {
@@ -60,7 +60,7 @@ var fewFiles = attack{
 	},
 	strike: func(ctx context.Context, s *scene) error {
 		holding := make(chan error, 1)
-		go func() { holding <- holders(ctx, s, 50, addresses(40)) }()
+		go func() { holding <- holders(ctx, s, openKind, 50, addresses(40)) }()
 		tip, _ := firstCommit("victimvictim")
 		_ = filtered(ctx, s, newPlace("victim", "victim"), tip, 40, 1) // it only ends with ctx
 		return <-holding
@@ -69,10 +69,11 @@ var fewFiles = attack{
 
 // coMaintainers has graspd bring what one pushes to the repositories of many.
 var coMaintainers = attack{
-	name:  "co-maintainers",
-	hosts: true,
-	does:  "4 addresses, a push at a time each of 16 MB to a repository with 32 maintainers, each of whom has it too",
-	bound: "repositories share the files of packs that are the same; what graspd brings to others is heavy work of who pushed",
+	name:    "co-maintainers",
+	hosts:   true,
+	does:    "4 addresses, a push at a time each of 16 MB to a repository with 32 maintainers, each of whom has it too",
+	prepare: func(context.Context, *scene) error { largeFile(); return nil },
+	bound:   "repositories share the files of packs that are the same; what graspd brings to others is heavy work of who pushed",
 	strike: func(ctx context.Context, s *scene) error {
 		return callers(ctx, s, addresses(4), 1, func(ctx context.Context, c *caller, n int64) {
 			tip, pack := largeUpload(n)
@@ -83,17 +84,18 @@ var coMaintainers = attack{
 
 // slowCoMaintainers does so with what is slow to read.
 var slowCoMaintainers = attack{
-	name:  "slow-co-maintainers",
-	hosts: true,
-	does:  "4 addresses, a push at a time each of commits that are deltas of one of 40 MB, to a repository with 32 maintainers, each of whom has it too",
-	bound: "the same; a commit has a MiB at most",
+	name:    "slow-co-maintainers",
+	hosts:   true,
+	does:    "4 addresses, a push at a time each of commits that are deltas of one of 40 MB, to a repository with 32 maintainers, each of whom has it too",
+	bound:   "the same; a commit has a MiB at most",
+	prepare: func(context.Context, *scene) error { slowPush(); return nil },
 	strike: func(ctx context.Context, s *scene) error {
 		pack, refs := slowPush()
 		return callers(ctx, s, addresses(4), 1, func(ctx context.Context, c *caller, n int64) { s.led(ctx, c, n, pack, refs...) })
 	},
 }
 
-var slowPush = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(80, appendSize) })
+var slowPush = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(80, 40<<20, appendSize) })
 
 // led pushes to a new repository that 32 maintain, who each announce it.
 func (s *scene) led(ctx context.Context, c *caller, n int64, pack []byte, refs ...ref) {

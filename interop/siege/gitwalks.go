@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 
@@ -47,7 +47,7 @@ var nest = sync.OnceValues(func() ([]byte, []ref) {
 		if i < 2 {
 			p.add(tagSort, nil, next.body)
 		} else {
-			p.naming(last, next, appendSize)
+			p.naming(last.named(), next, appendSize)
 		}
 		if last = next; i >= 600 {
 			refs = append(refs, ref{fmt.Sprintf("refs/tags/%d", i), next.id()})
@@ -85,23 +85,22 @@ func (s *scene) settleRefs(ctx context.Context, p *place, pack []byte, refs ...r
 	return ctx.Err()
 }
 
-// heavyCommits is how many bytes each of two commits has that others are deltas of.
-const heavyCommits = 40 << 20
-
-// slowHistory is a pack of commits of which git makes 40 MB each to read one, and refs to them. size writes the sizes of the deltas.
-func slowHistory(commits int, size func([]byte, int) []byte) ([]byte, []ref) {
+// slowHistory is a pack of commits for each of which git makes one of so many bytes, of two in turn, and refs to them. size writes the sizes of the
+// deltas.
+func slowHistory(commits, bytesOf int, size func([]byte, int) []byte) ([]byte, []ref) {
 	file := blob("slow")
 	dir := tree(file.sum(), "README.md")
 	heavy := func(n int64) object {
 		c := commit(dir.id(), n)
-		return object{commitSort, append(c.body, bytes.Repeat([]byte("z"), heavyCommits-len(c.body))...)}
+		return object{commitSort, append(c.body, bytes.Repeat([]byte("z"), bytesOf-len(c.body))...)}
 	}
 	bases := []object{heavy(1), heavy(2)}
+	names := []named{bases[0].named(), bases[1].named()}
 	p := &pack{}
 	refs := []ref{{"refs/heads/one", bases[0].id()}, {"refs/heads/two", bases[1].id()}}
 	for i := range commits {
 		small := commit(dir.id(), int64(1000+i))
-		p.naming(bases[i%2], small, size)
+		p.naming(names[i%2], small, size)
 		if i == 0 { // the bases stand behind the first of the deltas
 			for _, o := range append([]object{file, dir}, bases...) {
 				p.add(o.sort, nil, o.body)
@@ -114,10 +113,11 @@ func slowHistory(commits int, size func([]byte, int) []byte) ([]byte, []ref) {
 
 // longSizes hides how much work a pack is.
 var longSizes = attack{
-	name:  "long-sizes",
-	hosts: true,
-	does:  "40 addresses, a push at a time each, under signed states: packs whose deltas are of commits of 40 MB, with each size written in seven bytes",
-	bound: "what cannot be weighed is heavy; a commit has a MiB at most",
+	name:    "long-sizes",
+	hosts:   true,
+	does:    "40 addresses, a push at a time each, under signed states: packs whose deltas are of commits of 40 MB, with each size written in seven bytes",
+	bound:   "what cannot be weighed is heavy; a commit has a MiB at most",
+	prepare: func(context.Context, *scene) error { longHistory(); return nil },
 	strike: func(ctx context.Context, s *scene) error {
 		pack, refs := longHistory()
 		return callers(ctx, s, addresses(40), 1, func(ctx context.Context, c *caller, n int64) {
@@ -126,7 +126,7 @@ var longSizes = attack{
 	},
 }
 
-var longHistory = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(60, appendLong) })
+var longHistory = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(60, 40<<20, appendLong) })
 
 // pulled has graspd fetch the nested tags by itself.
 var pulled = attack{
@@ -145,19 +145,17 @@ var pulled = attack{
 		server := &http.Server{Handler: &giver{pack: pack, refs: advertisedRefs(refs), t: &s.got}}
 		go func() { _ = server.Serve(l) }()
 		defer server.Close()
-		return callers(ctx, s, addresses(20), 1, func(ctx context.Context, c *caller, n int64) {
-			if n%1000 >= 40 { // all are announced
-				_ = sleep(ctx, patience)
-				return
-			}
+		for n, from := range slices.Concat(addresses(20), addresses(20)) {
 			p := newPlace(fmt.Sprint("puller", n), "pull")
 			p.elsewhere = []string{"http://" + l.Addr().String() + p.path}
-			l := &line{url: s.g.url, from: c.from}
-			defer l.down()
+			l := &line{url: s.g.url, from: from}
 			if err := publishEach(ctx, l, p.announcement(), p.state(refs...)); err != nil && ctx.Err() == nil {
 				s.got.heard("an event is not taken")
 			}
-		})
+			l.down()
+		}
+		<-ctx.Done()
+		return nil
 	},
 }
 
@@ -183,6 +181,7 @@ func (g *giver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	g.t.messages.Add(1)
 	out, kind := g.answer(r, body)
 	w.Header().Set("Content-Type", "application/x-git-upload-pack-"+kind)
 	_, _ = w.Write(out) // graspd may have gone
@@ -195,11 +194,10 @@ func (g *giver) answer(r *http.Request, body []byte) (out []byte, kind string) {
 	q, err := gitwire.ParseRequest(bytes.NewReader(body), 2)
 	switch {
 	case err != nil:
-		g.t.heard(errors.Unwrap(err).Error())
+		g.t.heard(err.Error())
 	case q.LsRefs != nil:
 		out = q.LsRefs.AppendAnswer(nil, g.refs)
 	default:
-		g.t.messages.Add(1)
 		g.t.heard("fetched by graspd")
 		out = pktline.Append(nil, "packfile\n")
 		for rest := g.pack; len(rest) > 0; {

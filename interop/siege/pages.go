@@ -54,8 +54,7 @@ func textOf(name, text string) (tip gitwire.ObjectID, objects []object) {
 var slowHistories = attack{
 	name:  "slow-histories",
 	hosts: true,
-	does: "one address, 8 at a time: the page of a repository of a thousand branches, each a delta of a commit of 40 MB or, where that is refused, of one of a MiB, " +
-		"of which a state comes each second",
+	does:  "one address, 8 at a time: the page of a repository of a thousand branches, each a delta of a commit of a MB, of which a state comes each second",
 	bound: "an address has few of the places where pages are made; a look at a history has limits, and one that failed counts for the repository, whatever its state",
 	prepare: func(ctx context.Context, s *scene) error {
 		pack, refs := slowLooks()
@@ -83,7 +82,7 @@ var slowHistories = attack{
 	},
 }
 
-var slowLooks = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(1000, appendSize) })
+var slowLooks = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(1000, 1_000_000, appendSize) })
 
 // searches has what is stored searched for words.
 var searches = attack{
