@@ -110,7 +110,7 @@ func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logge
 func (c *Config) node(service grasp.Service, named named, log *slog.Logger) node.Config {
 	n := c.door(service, named.lists, log)
 	files := sharesOf(openFiles(), c.Engine.MaxRelays)
-	n.Connections, n.Rates, n.Proxies, n.AdminHosts = files.all, front.Rates{OpenTotal: files.clients}, c.TrustedProxies, c.AdminHosts
+	n.Connections, n.Rates, n.Proxies, n.AdminHosts = files.all, front.Rates{OpenTotal: files.clients, AnyTotal: max(files.all-1-files.all/64, 1)}, c.TrustedProxies, c.AdminHosts
 	n.Info, n.About, n.Look = c.Info, named.about, named.look
 	n.AdminKeys = named.admins
 	if c.Private {

@@ -33,7 +33,7 @@ func (v *Visitors) Visit(addr string) (one *Visitor, leave func()) {
 
 // Connect counts a connection of any kind.
 func (v *Visitors) Connect(addr string) bool {
-	_, ok := v.connect(netip.MustParseAddr(addr))
+	_, _, ok := v.connect(netip.MustParseAddr(addr))
 	return ok
 }
 

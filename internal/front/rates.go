@@ -2,6 +2,7 @@ package front
 
 import (
 	"cmp"
+	"math"
 	"time"
 
 	"github.com/graspd/graspd/internal/bucket"
@@ -19,6 +20,7 @@ type Rates struct {
 	Bytes       int // 2 MiB: bytes a second that the relay reads
 	Open        int // 1,000: WebSocket connections at the same time
 	OpenTotal   int // 20,000: WebSocket connections at the same time from all addresses together
+	AnyTotal    int // without a bound: connections of any kind at the same time from all addresses together
 }
 
 func (r Rates) withDefaults() Rates {
@@ -29,6 +31,7 @@ func (r Rates) withDefaults() Rates {
 		Bytes:       cmp.Or(r.Bytes, 2<<20),
 		Open:        cmp.Or(r.Open, 1000),
 		OpenTotal:   cmp.Or(r.OpenTotal, 20_000),
+		AnyTotal:    cmp.Or(r.AnyTotal, math.MaxInt32),
 	}
 }
 

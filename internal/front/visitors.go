@@ -36,12 +36,14 @@ type visitors struct {
 	swept    time.Time             // when sweep last looked
 	accounts []*fair.Account
 	open     *fair.Account // connections that somebody has taken over
+	any      *fair.Account // connections of any kind
 }
 
 func newVisitors(rates Rates, now func() time.Time, proxied bool) *visitors {
 	v := &visitors{rates: rates, now: now, proxied: proxied, byAddr: map[netip.Addr]*Visitor{}, networks: map[netip.Addr]*usage{}}
 	v.rest = newVisitor(v, fair.Party{Address: "others"}, nil)
 	v.open = v.newAccount(fair.Config{Name: "connections", Total: int64(rates.OpenTotal), Address: int64(rates.Open), Little: 8})
+	v.any = v.newAccount(fair.Config{Name: "connections of any kind", Total: int64(rates.AnyTotal), Little: 8})
 	return v
 }
 
@@ -95,8 +97,23 @@ func (v *visitors) arrive(one *Visitor) (*fair.Grant, error) {
 	return g, nil
 }
 
-// connect counts a connection of any kind, unless the address has too many. It returns the visitor, and whether it counted the connection.
-func (v *visitors) connect(addr netip.Addr) (*Visitor, bool) {
+// connect counts a connection of any kind, unless the address has too many, or there are too many and no address has more. It returns a grant,
+// which may be revoked, what the caller calls when the connection has ended, and whether it counted the connection. The grant of the operator's
+// own connections is nil.
+func (v *visitors) connect(addr netip.Addr) (g *fair.Grant, left func(), ok bool) {
+	one, ok := v.connectOf(addr)
+	if !ok || one == nil {
+		return nil, func() {}, ok
+	}
+	g, why := v.any.Take(one.Party(), 1)
+	if why != fair.Granted {
+		v.disconnect(one)
+		return nil, nil, false
+	}
+	return g, sync.OnceFunc(func() { g.GiveBack(); v.disconnect(one) }), true
+}
+
+func (v *visitors) connectOf(addr netip.Addr) (*Visitor, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.exempt(addr) {
@@ -111,9 +128,6 @@ func (v *visitors) connect(addr netip.Addr) (*Visitor, bool) {
 }
 
 func (v *visitors) disconnect(one *Visitor) {
-	if one == nil {
-		return
-	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	one.countRaw(-1)

@@ -1,0 +1,104 @@
+package front_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/graspd/graspd/internal/front"
+)
+
+// dialed hands out connections that a test makes.
+type dialed struct{ conns chan net.Conn }
+
+func (d dialed) Accept() (net.Conn, error) {
+	c, ok := <-d.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (dialed) Close() error   { return nil }
+func (dialed) Addr() net.Addr { return &net.TCPAddr{} }
+
+// from is a connection from an address.
+type from struct {
+	net.Conn
+	addr string
+}
+
+func (f from) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(f.addr + ":5000"))
+}
+
+// TestSilentConnectionsOfManyAddresses: where all places are taken, the oldest connection of the address that has most gives way, and who has few
+// always gets in. What a route has taken over stays.
+func TestSilentConnectionsOfManyAddresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := front.New(front.Config{Rates: front.Rates{Open: 1000, AnyTotal: 40}, Now: time.Now})
+		taken := make(chan net.Conn, 10)
+		f.Handle(front.Route{Name: "hijack", Keeps: true, Serve: func(w http.ResponseWriter, _ *http.Request, _ front.Client) {
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+			}
+			taken <- c
+		}})
+		l := dialed{make(chan net.Conn)}
+		server := f.Server()
+		go func() { _ = server.Serve(f.Listener(l)) }()
+		dial := func(addr string) net.Conn {
+			near, far := net.Pipe()
+			l.conns <- from{far, addr}
+			synctest.Wait()
+			return near
+		}
+		open := func(c net.Conn) bool {
+			_ = c.SetReadDeadline(time.Now().Add(time.Nanosecond))
+			_, err := c.Read(make([]byte, 1))
+			return err != nil && err.Error() != "EOF"
+		}
+		kept := dial("198.51.100.0")
+		go func() { _, _ = fmt.Fprint(kept, "GET / HTTP/1.1\r\nHost: x\r\n\r\n") }()
+		synctest.Wait()
+		if len(taken) != 1 {
+			t.Fatal("the connection was not taken over")
+		}
+		var silent []net.Conn
+		for n := range 10 {
+			for range 50 {
+				silent = append(silent, dial(fmt.Sprintf("198.51.100.%d", n)))
+			}
+		}
+		for n := range 20 {
+			c := dial(fmt.Sprintf("203.0.113.%d", n))
+			if !open(c) {
+				t.Fatalf("newcomer %d has no place", n)
+			}
+			defer c.Close()
+		}
+		if !open(kept) {
+			t.Error("what a route has taken over was closed")
+		}
+		n := 0
+		for _, c := range silent {
+			if open(c) {
+				n++
+			}
+			c.Close()
+		}
+		if n == 0 || n > 40-1-20 {
+			t.Errorf("%d silent connections are left of 40", n)
+		}
+		close(l.conns)
+		(<-taken).Close()
+		kept.Close()
+		_ = server.Shutdown(context.Background())
+	})
+}
