@@ -29,7 +29,7 @@ const (
 
 // The least that is asked, however often a relay refuses it as too big.
 const (
-	fewestFilters = 3
+	fewestFilters = 3 // what a root event needs; one less each time that as few are refused again
 	FewestValues  = 5
 	smallestPage  = 20
 )
@@ -79,8 +79,9 @@ func Of(l Limits, values int) Capacity {
 // Refused says how large a live REQ was that a relay refused.
 type Refused struct {
 	Filters int
-	Longest int // list of its filters
-	Bytes   int // of the message
+	Longest int  // list of its filters
+	Bytes   int  // of the message
+	Again   bool // one for its items was refused before
 }
 
 // Learn asks for less in live REQs than in r, which was refused as too big.
@@ -90,12 +91,20 @@ func (c *Capacity) Learn(text string, r Refused) {
 	if what != refusal.Values && what != refusal.Bytes {
 		c.filters = min(c.filters, max(fewestFilters, r.Filters/2))
 	}
+	if r.Again && what == refusal.Filters && r.Filters <= fewestFilters {
+		c.filters = max(1, r.Filters-1)
+	}
 	if what != refusal.Filters && what != refusal.Bytes {
 		c.values = min(c.values, max(FewestValues, r.Longest/2))
 	}
 	if what != refusal.Filters && what != refusal.Values {
 		c.bytes = min(c.bytes, max(leastMessage, r.Bytes/2))
 	}
+}
+
+// Exceeds reports whether a live REQ like r is not sent again. So what it asked for can be asked again at once, in smaller REQs.
+func (c Capacity) Exceeds(r Refused) bool {
+	return r.Filters > c.filters || r.Longest > c.values || r.Bytes > c.bytes
 }
 
 // MessageTooLong asks in messages of half the size of one that was too long for the relay. It reports whether that is shorter than before.

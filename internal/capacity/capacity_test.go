@@ -52,7 +52,7 @@ func TestWhatARefusalTeaches(t *testing.T) {
 		if got.filters != c.filters || got.values != c.values || got.bytes != c.bytes || got.Dense() != c.values {
 			t.Errorf("%q teaches %+v", c.text, got)
 		}
-		got.Learn("invalid: too big", Refused{1, 1, 1})
+		got.Learn("invalid: too big", Refused{1, 1, 1, false})
 		if got.filters != fewestFilters || got.values != FewestValues || got.bytes != leastMessage {
 			t.Errorf("after %q at least %+v", c.text, got)
 		}
@@ -82,6 +82,33 @@ func TestWhatARefusalTeaches(t *testing.T) {
 	}
 	if c.UsualIDs(); c.IDs() != idsPerFetch {
 		t.Errorf("%d ids where nothing is told", c.IDs())
+	}
+}
+
+// TestWhatIsTooLargeNow: a REQ that was refused is too large from then on, as long as there are smaller ones.
+func TestWhatIsTooLargeNow(t *testing.T) {
+	for text, smaller := range map[string]func(Refused) Refused{
+		"invalid: too many filters":    func(r Refused) Refused { return Refused{r.Filters / 2, r.Longest, r.Bytes, r.Again} },
+		"invalid: too many tag values": func(r Refused) Refused { return Refused{r.Filters, r.Longest / 2, r.Bytes, r.Again} },
+		"invalid: message too large":   func(r Refused) Refused { return Refused{r.Filters, r.Longest, r.Bytes / 2, r.Again} },
+	} {
+		c, r := Of(Limits{}, 100), Refused{Filters: 10, Longest: 100, Bytes: 100_000}
+		if c.Exceeds(r) {
+			t.Fatalf("%q: too large before anything was refused", text)
+		}
+		c.Learn(text, r)
+		if !c.Exceeds(r) || c.Exceeds(smaller(r)) {
+			t.Errorf("%q: %+v", text, c)
+		}
+	}
+	c := Of(Limits{}, 100)
+	root := Refused{Filters: 3, Longest: 1, Bytes: 500}
+	if c.Learn("invalid: too many filters", root); c.Exceeds(root) || c.filters != 3 {
+		t.Errorf("a root event has no room after one refusal: %+v", c)
+	}
+	root.Again = true
+	if c.Learn("invalid: too many filters", root); !c.Exceeds(root) || c.filters != 2 {
+		t.Errorf("it has room after another one: %+v", c)
 	}
 }
 

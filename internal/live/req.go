@@ -63,9 +63,9 @@ func (l *REQ) Replaces(now time.Duration) bool {
 	return len(l.parts) > 0 && l.Open && now >= l.openAt+mergeLinger
 }
 
-// Refused returns how large it was, for capacity to learn from its refusal.
-func (l *REQ) Refused() capacity.Refused {
-	return capacity.Refused{Filters: l.filters, Longest: l.longest, Bytes: l.bytes()}
+// Refused returns how large it was, for capacity to learn from its refusal. unsure says that another REQ may have been meant.
+func (l *REQ) Refused(unsure bool) capacity.Refused {
+	return capacity.Refused{Filters: l.filters, Longest: l.longest, Bytes: l.bytes(), Again: l.Tries > 0 && !unsure}
 }
 
 // bytes returns how many bytes its message has, at most.

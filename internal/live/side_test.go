@@ -754,7 +754,7 @@ func TestHowLargeAREQWas(t *testing.T) {
 	r.queue(r.roots...)
 	r.tend()
 	l := r.Newest()
-	if got := l.Refused(); got.Filters != 6 || got.Longest != 10 || got.Bytes != l.Size.Message(10) || l.Limit != 1 {
+	if got := l.Refused(false); got.Filters != 6 || got.Longest != 10 || got.Bytes != l.Size.Message(10) || l.Limit != 1 {
 		t.Errorf("%+v", got)
 	}
 }

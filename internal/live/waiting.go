@@ -83,7 +83,7 @@ func (s *Side) fill(t Terms) (load *REQ, unfit []itemset.Lot) {
 			w.Items = w.Items[n:]
 			return load, unfit
 		}
-		unfit = append(unfit, itemset.Lot{Layer: w.Layer, Apart: w.Apart, Since: w.Since, Items: w.Items[:1]})
+		unfit = itemset.AddLot(unfit, itemset.Lot{Layer: w.Layer, Apart: w.Apart, Since: w.Since, Items: w.Items[:1]})
 		if w.Items = w.Items[1:]; len(w.Items) == 0 {
 			s.waiting = slices.Delete(s.waiting, i, i+1)
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/graspd/graspd/internal/demands"
@@ -41,13 +42,25 @@ func (f *following) liveRefused(l *live.REQ, text string, from time.Time) {
 		f.stored.pause()
 		after = f.pausedTill
 	case why == refusal.TooMany:
-		f.fewer(l.Tries)
+		before := f.limits.Live()
+		if f.fewer(l.Tries); f.limits.Live() < before {
+			f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
+			return
+		}
 	case why == refusal.Full && f.boundTotal():
 		f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
 		return
 	case why == refusal.TooBig || why == refusal.Full:
 		if l.Apart == itemset.Together {
-			f.limits.Learn(text, l.Refused())
+			others := f.unopened()
+			f.limits.Learn(text, l.Refused(others))
+			switch {
+			case f.limits.Exceeds(l.Refused(others)):
+				f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
+				return
+			case others && l.Tries < mostUnsure: // another one may have been meant
+				after = f.now.Mono + live.OpenAfter
+			}
 		}
 	case why == refusal.Auth, why == refusal.Restricted:
 		after = f.now.Mono + refusedRetry
@@ -65,6 +78,14 @@ func (f *following) liveRefused(l *live.REQ, text string, from time.Time) {
 		after = f.now.Mono + health.RetryDelay(l.Tries+1)
 	}
 	f.requeue(l.Lots(), from, after, l.Tries+1)
+}
+
+// mostUnsure is how often a live REQ is sent again soon that may have been refused in place of another.
+const mostUnsure = 3
+
+// unopened reports whether there are live REQs that are not open yet.
+func (f *following) unopened() bool {
+	return slices.ContainsFunc(f.side.REQs(), func(l *live.REQ) bool { return !l.Open && f.requests[l.Sub] != nil })
 }
 
 // requeue takes items that no live REQ serves any more back among those that wait.
