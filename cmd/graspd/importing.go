@@ -51,41 +51,41 @@ func openImport(ctx context.Context, name string, stdin io.Reader) (*os.File, er
 
 var errInterrupted = errors.New("interrupted")
 
-// feed submits the events of in line by line and waits until all are decided. From the second pass on it submits only the events that
+// feed submits the events of in, which stand in lines or in one array, one by one and waits until all are decided. From the second pass on it submits only the events that
 // wait for others.
 func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tally, problems io.Writer) error {
 	src := door.Source(ingest.SourceConfig{Label: "import", Direct: pass > 1, Bearer: operator})
 	defer src.Close()
 	var open sync.WaitGroup
 	defer open.Wait()
-	lines := newLineReader(in, importLine)
+	lines := entriesOf(in, importLine)
 	submitted, first := 0, "" // first says what the file looks like, if its first line is no event
 	for {
 		line, err := lines.next()
-		n := lines.n
+		n, what := lines.count()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case ctx.Err() != nil:
-			return fmt.Errorf("import: line %d: %w", n+1, errInterrupted)
+			return fmt.Errorf("import: %s %d: %w", what, n+1, errInterrupted)
 		case err != nil && !errors.Is(err, errLongLine):
-			return fmt.Errorf("import: line %d: %w", n+1, err)
+			return fmt.Errorf("import: %s %d: %w", what, n+1, err)
 		case err == nil && len(line) == 0 || pass > 1 && !t.waits(n):
 			continue
 		}
 		var e *nostr.Event
 		if err == nil {
-			e, err = nostr.ParseEvent(line)
+			e, err = nostr.ParseEvent(eventIn(line))
 		}
 		if err != nil {
 			if t.unreadable++; t.unreadable <= importProblems {
-				fmt.Fprintf(problems, "graspd: line %d: %v\n", n, err)
+				fmt.Fprintf(problems, "graspd: %s %d: %v\n", what, n, err)
 			}
 			if n == 1 {
 				first = looksLike(line)
 			}
 			if t.unreadable == importProblems && submitted == 0 {
-				return fmt.Errorf("import: this is no file of events, one JSON object a line: of the first %d lines none is one%s", n, first)
+				return fmt.Errorf("import: this is no file of events, one JSON object a line: of the first %d %ss none is one%s", n, what, first)
 			}
 			continue
 		}
@@ -93,7 +93,7 @@ func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tal
 		open.Add(1)
 		if err := src.Submit(ctx, e, store.Direct, func(v policy.Verdict) { t.decided(n, e.Kind, v); open.Done() }); err != nil {
 			open.Done()
-			return fmt.Errorf("import: stopped at line %d: %w", n, err)
+			return fmt.Errorf("import: stopped at %s %d: %w", what, n, err)
 		}
 	}
 }

@@ -21,6 +21,8 @@ func newLineReader(r io.Reader, max int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: max}
 }
 
+func (l *lineReader) count() (int, string) { return l.n, "line" }
+
 // next returns the next line without white space around it, and the first line without a byte order mark. The bytes are valid until the next
 // call. It fails with errLongLine in place of a line that is too long, with io.EOF behind the last line, and else with the reader's error.
 func (l *lineReader) next() ([]byte, error) {

@@ -22,10 +22,8 @@ func looksLike(line []byte) string {
 	switch {
 	case len(line) == 0:
 		return ""
-	case bytes.HasPrefix(line, []byte(`["EVENT"`)):
-		return "; these are messages of a relay: jq -c '.[-1]' FILE | graspd import … -"
 	case line[0] == '[':
-		return "; it is a JSON array: jq -c '.[]' FILE | graspd import … -"
+		return "; it begins like a JSON array, but has no events"
 	case line[0] == '{' && !json.Valid(line):
 		return "; its JSON objects stand on several lines: jq -c . FILE | graspd import … -"
 	case line[0] == '{':

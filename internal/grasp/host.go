@@ -58,12 +58,7 @@ func normalName(s string) (string, error) {
 	if !validName(ascii) {
 		return "", errors.New("host is no DNS name")
 	}
-	last := ascii[strings.LastIndexByte(ascii, '.')+1:]
-	switch last {
-	case "onion", "i2p", "loki":
-		return "", errors.New("host needs a proxy")
-	}
-	if isNumber(last) {
+	if isNumber(ascii[strings.LastIndexByte(ascii, '.')+1:]) {
 		ip, err := netip.ParseAddr(ascii)
 		if err != nil {
 			return "", errors.New("host is a number but no IPv4 address")
@@ -71,6 +66,17 @@ func normalName(s string) (string, error) {
 		return ip.String(), nil
 	}
 	return ascii, nil
+}
+
+var errProxy = errors.New("host needs a proxy")
+
+// needsProxy reports whether a host is in a network that nobody reaches without a proxy.
+func needsProxy(host string) bool {
+	switch host[strings.LastIndexByte(host, '.')+1:] {
+	case "onion", "i2p", "loki":
+		return true
+	}
+	return false
 }
 
 // toASCII applies IDNA only to names that are not ASCII: the lookup profile refuses underscores, which real host names have.

@@ -27,6 +27,9 @@ type RelayURL string
 // Errors are ErrURL.
 func NormalizeRelay(raw string) (RelayURL, error) {
 	u, err := parseRelay(raw)
+	if err == nil && needsProxy(u.host) {
+		err = errProxy
+	}
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrURL, err)
 	}

@@ -50,7 +50,7 @@ func (s Service) Host() string { return s.host }
 func (s Service) String() string { return joinHost(s.host, s.port) + s.path }
 
 // RelayURL returns the URL that a client puts into the relays tag. It is wss, but ws for port 80 and, unless the port is
-// 443, for hosts of private networks, which have private addresses or names without a dot.
+// 443, for hosts of private networks, which have private addresses or names without a dot, and of those that need a proxy (.onion).
 func (s Service) RelayURL() RelayURL {
 	scheme, port := "wss", s.port
 	if s.port == "80" || s.port != "443" && isPrivate(s.host) {
@@ -67,13 +67,20 @@ func isPrivate(host string) bool {
 	if err == nil {
 		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
 	}
-	return isLoopback(host) || !strings.Contains(host, ".")
+	return isLoopback(host) || !strings.Contains(host, ".") || needsProxy(host)
 }
 
 // Is reports whether u leads to this service: whether host, effective port and base path are the same. A service without
 // a port stands at the default port of either scheme. The query does not matter.
 func (s Service) Is(u RelayURL) bool {
 	p, err := parseRelay(string(u))
+	return err == nil && s.matches(p)
+}
+
+// Named reports whether a relay URL as strangers write it leads to this service, as Is does. A service may stand where graspd goes nowhere itself
+// (.onion).
+func (s Service) Named(raw string) bool {
+	p, err := parseRelay(raw)
 	return err == nil && s.matches(p)
 }
 
@@ -94,8 +101,5 @@ func (s Service) matches(p parsedRelay) bool {
 // Lists reports whether the announcement names this service in its relays tag. It compares parsed URLs, and reads 1,000
 // values at most.
 func (s Service) Lists(a *nip34.Announcement) bool {
-	return slices.ContainsFunc(a.Relays[:min(len(a.Relays), maxLooked)], func(raw string) bool {
-		p, err := parseRelay(raw)
-		return err == nil && s.matches(p)
-	})
+	return slices.ContainsFunc(a.Relays[:min(len(a.Relays), maxLooked)], s.Named)
 }

@@ -40,6 +40,8 @@ func readSource(raw string) (parsedRelay, error) {
 	switch {
 	case err != nil:
 		return p, err
+	case needsProxy(p.host):
+		return p, errProxy
 	case p.query != "":
 		return p, errors.New("holds a query")
 	case p.path == "":

@@ -65,7 +65,7 @@ func (w *writer) verdictOn(e *nostr.Event, by policy.Bearer, crowd string) (poli
 		return policy.Verdict{}, fmt.Errorf("decide event %s: %w", e.ID, err)
 	}
 	switch {
-	case outcome == policy.Duplicate && w.expired(e):
+	case outcome == policy.Duplicate && expired(e, w.door.now()):
 		return verdictStored(policy.Expired), nil
 	case outcome == policy.Superseded:
 		return w.outdated(e)
@@ -79,7 +79,10 @@ func (w *writer) verdictOn(e *nostr.Event, by policy.Bearer, crowd string) (poli
 	if err != nil || v.Outcome != policy.Accept && v.Outcome != policy.Wait {
 		return v, err
 	}
-	return w.crowded(e, crowd, v)
+	if v, err = w.crowded(e, crowd, v); err != nil {
+		return v, err
+	}
+	return warnCredentials(w.door.log, e, v), nil
 }
 
 // apply writes into the batch what follows from a verdict. The store remembers an event that is refused for good or for want of another.

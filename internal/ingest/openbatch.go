@@ -166,7 +166,7 @@ func (w *writer) tell(answers []answer) {
 	now, telling := time.Now(), w.door.log.Enabled(context.Background(), slog.LevelDebug)
 	for _, a := range answers {
 		if telling && a.verdict.Outcome == policy.Accept {
-			w.logged(a.item)
+			w.door.logged(a.item)
 		}
 		if id := a.item.event.ID; !a.item.stands && !w.orphans.has(id) {
 			done = append(done, id)
@@ -184,8 +184,8 @@ func (w *writer) tell(answers []answer) {
 }
 
 // logged logs one stored event.
-func (w *writer) logged(it *item) {
-	log := w.door.log.With("event", it.event.ID, "kind", it.event.Kind, "from", it.src.conf.Label)
+func (d *Door) logged(it *item) {
+	log := d.log.With("event", it.event.ID, "kind", it.event.Kind, "from", it.src.conf.Label)
 	switch it.from {
 	case store.Live:
 		log.Debug("event by live")

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -41,7 +42,7 @@ var verdictOutwaited = policy.Verdict{Outcome: policy.Superseded,
 	Reason: "invalid: a newer version of this event waits here for its git data; publish with a later created_at to replace it"}
 
 // expired reports whether an event has expired (NIP-40). A stored one is here for some time longer.
-func (w *writer) expired(e *nostr.Event) bool {
+func expired(e *nostr.Event, now time.Time) bool {
 	at, ok := e.Expiration()
-	return ok && at <= w.door.now().Unix()
+	return ok && at <= now.Unix()
 }

@@ -70,7 +70,7 @@ func (d *Door) recalled(it *item) bool {
 	}
 	switch known.State {
 	case store.Stored:
-		if at, ok := it.event.Expiration(); ok && it.src.conf.Direct && at <= d.now().Unix() {
+		if it.src.conf.Direct && expired(it.event, d.now()) {
 			return false // the writer says that it has expired, if the copy is genuine
 		}
 		it.recalled = true

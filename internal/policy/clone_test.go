@@ -36,6 +36,9 @@ func TestAnnouncementsNeedACloneURL(t *testing.T) {
 		{"a newer version that leaves", []*nostr.Event{old(d, relays, clone("alice"))}, event("alice", 30617, d, relays), policy.Withdraw, "no clone URL"},
 		{"a newer version of what came before, which leaves", []*nostr.Event{old(d, relays)}, event("alice", 30617, d, elsewhere), policy.Withdraw, "relays tag"},
 		{"beside another's that came before", []*nostr.Event{old(d, relays)}, event("carol", 30617, d, relays), policy.Unlisted, "no URL of this service"},
+		{"without a name", nil, event("alice", 30617, tag("d", ""), relays, clone("alice")), policy.Unlisted, "invalid: the d tag of the announcement is empty, so its repository has no URL here"},
+		{"a newer version without a name", []*nostr.Event{old(tag("d", ""), relays, clone("alice")), old(d, relays)}, event("carol", 30617, relays), policy.Unlisted, "the d tag of the announcement is empty"},
+		{"a clone URL with a password", nil, event("alice", 30617, d, relays, tag("clone", "https://me:pw@relay.example.org/"+nip19.Npub(key("alice"))+"/d.git")), policy.Unlisted, "has a user name or password"},
 		{"invited", []*nostr.Event{old(d, relays, bob)}, event("bob", 30617, d, relays), policy.Accept, ""},
 		{"the state of what came before", []*nostr.Event{old(d, relays)}, event("alice", 30618, d), policy.Accept, ""},
 	} {

@@ -2,7 +2,9 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -37,7 +39,7 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 		return Verdict{}, err
 	}
 	if relays {
-		return r.noClone(a.Address, held), nil
+		return r.noClone(a, held), nil
 	}
 	if held {
 		return Verdict{Withdraw, fmt.Sprintf("blocked: this version does not have this relay (%s) in its relays tag, so the "+
@@ -48,10 +50,21 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 }
 
 // noClone refuses an announcement that lists this service as a relay, but has no clone URL of it.
-func (r Rules) noClone(a nip34.Address, held bool) Verdict {
+func (r Rules) noClone(of *nip34.Announcement, held bool) Verdict {
+	a := of.Address
+	if a.D == "" {
+		const text = "the d tag of the announcement is empty, so its repository has no URL here; name the repository in it and publish again"
+		if held {
+			return Verdict{Withdraw, "blocked: this version leaves this relay, as " + text}
+		}
+		return Verdict{Unlisted, "invalid: " + text}
+	}
 	mend := fmt.Sprintf("add %s and publish again", r.Service.CloneURL(a.PubKey, a.D))
 	if held {
 		return Verdict{Withdraw, "blocked: this version has no clone URL of this service, so the announcement leaves it; to stay, " + mend}
+	}
+	if slices.ContainsFunc(of.Clone, grasp.HasCredentials) {
+		return Verdict{Unlisted, "blocked: a URL in the clone tag has a user name or password, which everybody can read, and counts for nothing; " + mend + ", without them"}
 	}
 	return Verdict{Unlisted, "blocked: the clone tag of the announcement has no URL of this service; " + mend}
 }

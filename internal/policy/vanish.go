@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 
-	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -33,7 +32,7 @@ func (r Rules) asked(e *nostr.Event) bool {
 		if t.Value() == allRelays {
 			return true
 		}
-		if u, err := grasp.NormalizeRelay(t.Value()); err == nil && r.Service.Is(u) {
+		if r.Service.Named(t.Value()) {
 			return true
 		}
 	}

@@ -49,7 +49,7 @@ func (d *identity) refuse(e *nostr.Event, service grasp.Service, now time.Time) 
 func leadsTo(service grasp.Service, raw string) bool {
 	u, err := grasp.NormalizeRelay(raw)
 	bare, _, _ := strings.Cut(string(u), "?")
-	return err == nil && service.Names(bare, service.Root())
+	return service.Named(raw) || err == nil && service.Names(bare, service.Root())
 }
 
 func (d *identity) add(pk nostr.PubKey) {

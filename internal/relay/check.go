@@ -18,6 +18,8 @@ func (l Limits) refuseEvent(e *nostr.Event) string {
 	switch {
 	case e.Size() > most:
 		return fmt.Sprintf("invalid: event larger than %d bytes; shorten it", most)
+	case utf8.RuneCountInString(e.Content) > l.contentLength():
+		return fmt.Sprintf("invalid: content longer than %d characters; shorten it", l.contentLength())
 	case tags > l.Tags:
 		return fmt.Sprintf("invalid: event has more than %d tags; remove some", l.Tags)
 	}

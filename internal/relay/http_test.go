@@ -125,7 +125,7 @@ func TestInformation(t *testing.T) {
 		}
 		want := nip11.Limitation{
 			MaxMessageLength: 256 << 10, MaxSubscriptions: 64, MaxFilters: 20, MaxLimit: 500, MaxSubIDLength: 64, MaxEventTags: 2000,
-			MaxContentLength: 128 << 10, RestrictedWrites: true, CreatedAtUpperLimit: 900, DefaultLimit: 500,
+			MaxContentLength: 124 << 10, RestrictedWrites: true, CreatedAtUpperLimit: 900, DefaultLimit: 500,
 			MinPoWDifficulty: 12,
 		}
 		if !strings.Contains(body, `"auth_required":false`) {

@@ -63,6 +63,10 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
+// contentLength returns how many characters the content of an event may have. Of characters that take one byte each, an event may have so many:
+// a thirty-second part of it is left for all else.
+func (l Limits) contentLength() int { return l.EventBytes - l.EventBytes/32 }
+
 // supportedNIPs are the NIPs that this package, the store and the policy together implement.
 var supportedNIPs = []int{1, 9, 11, 13, 34, 40, 42, 45, 50, 56, 62, 70, 77}
 
@@ -80,7 +84,7 @@ func (l Limits) document(d nip11.Document) nip11.Document {
 		MaxLimit:            l.Limit,
 		MaxSubIDLength:      l.SubIDLength,
 		MaxEventTags:        l.Tags,
-		MaxContentLength:    l.EventBytes, // no event of that size can have a longer content
+		MaxContentLength:    l.contentLength(),
 		AuthRequired:        d.Limitation.AuthRequired,
 		RestrictedWrites:    true,
 		CreatedAtUpperLimit: int64(policy.MaxAhead.Seconds()),

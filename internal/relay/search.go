@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -15,20 +18,69 @@ const (
 	searchSteps = 30  // steps of work for looking through one event
 )
 
-// terms returns the words of a search, in lower case. It leaves out extensions of the form key:value, as NIP-50 asks for unknown ones.
+// terms returns the words and the "quoted phrases" of a search, as fold has them. It leaves out extensions, of the form key:value or
+// key:"value", as NIP-50 asks for unknown ones.
 func terms(search string) (out []string) {
-	for _, word := range strings.Fields(strings.ToLower(search)) {
-		if key, value, ok := strings.Cut(word, ":"); ok && key != "" && value != "" && !strings.HasPrefix(value, "//") {
-			continue
+	for rest := fold(search); rest != ""; {
+		var word string
+		switch i := strings.IndexAny(rest, quotes); {
+		case i == 0:
+			phrase, after, closed := cutQuoted(rest)
+			if !closed { // a quote that nothing closes is none
+				rest = phrase
+				continue
+			}
+			word, rest = strings.TrimSpace(phrase), after
+		default:
+			word, rest, _ = strings.Cut(rest, " ")
+			if key, value, ok := strings.Cut(word, ":"); ok && isKey(key) {
+				if strings.IndexAny(value, quotes) == 0 {
+					_, rest, _ = cutQuoted(value + " " + rest)
+					continue
+				}
+				if value != "" && value[0] != '/' && value[0] != ':' {
+					continue
+				}
+			}
+			word = strings.TrimRight(word, quotes)
 		}
-		out = append(out, word)
+		if word != "" {
+			out = append(out, word)
+		}
+		rest = strings.TrimSpace(rest)
 	}
 	return out
 }
 
+// quotes are the characters around a phrase.
+const quotes = "\"\u201c\u201d\u201e"
+
+// cutQuoted returns what stands between the quote at the beginning of s and the next one, and what follows; without another quote all after the
+// first.
+func cutQuoted(s string) (phrase, after string, closed bool) {
+	_, n := utf8.DecodeRuneInString(s)
+	s = s[n:]
+	i := strings.IndexAny(s, quotes)
+	if i < 0 {
+		return s, "", false
+	}
+	_, n = utf8.DecodeRuneInString(s[i:])
+	return s[:i], s[i+n:], true
+}
+
+// isKey reports whether a text may be the key of an extension.
+func isKey(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r != '-' && r != '_' && (r < 'a' || r > 'z') })
+}
+
+// fold returns a text in the form in which texts are compared: lower case, composed letters (NFC), and one space for any white space.
+func fold(s string) string {
+	return strings.Join(strings.Fields(norm.NFC.String(strings.ToLower(s))), " ")
+}
+
 // finds reports whether the searched text of an event has every word of a search.
 func finds(terms []string, e *nostr.Event) bool {
-	text := strings.ToLower(nip34.SearchText(e))
+	text := fold(nip34.SearchText(e))
 	for _, word := range terms {
 		if !strings.Contains(text, word) {
 			return false
@@ -39,20 +91,16 @@ func finds(terms []string, e *nostr.Event) bool {
 
 // refuseSearch says why the relay refuses a search; "" when it does not.
 func refuseSearch(search string) string {
-	switch {
-	case search == "":
-		return ""
-	case len(search) > mostSearch:
+	if len(search) > mostSearch {
 		return fmt.Sprintf("invalid: search longer than %d bytes; shorten it", mostSearch)
-	case len(terms(search)) == 0:
-		return "invalid: no word to search for; name one of a name, a description or a subject"
 	}
 	return ""
 }
 
-// searching returns a filter; with a search, it asks only for kinds that are searched.
+// searching returns a filter; with a search, it asks only for kinds that are searched. A search without a word or a phrase is none.
 func searching(f nostr.Filter) nostr.Filter {
-	if f.Search == "" {
+	if len(terms(f.Search)) == 0 {
+		f.Search = ""
 		return f
 	}
 	kinds := []nostr.Kind{}
