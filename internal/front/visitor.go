@@ -52,6 +52,14 @@ func (one *Visitor) MayControl() bool { return one.take(controlling) == 0 }
 // Charge counts the steps of work that a request has made.
 func (one *Visitor) Charge(steps int) { one.pay(requesting, float64(steps)/StepsPerRequest) }
 
+// ChargeTime counts work by the time that it took.
+func (one *Visitor) ChargeTime(took time.Duration) {
+	one.pay(requesting, float64(took)/float64(TimeOf(StepsPerRequest)))
+}
+
+// TimeOf returns how long so many steps take, roughly.
+func TimeOf(steps int) time.Duration { return time.Duration(steps) * time.Microsecond }
+
 // Debt returns how long the address has to wait because of what it has used up already.
 func (one *Visitor) Debt() time.Duration { return one.due(requesting) }
 

@@ -13,7 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/sleep"
 )
 
 var (
@@ -221,21 +223,84 @@ func (i *inflated) Read(p []byte) (n int, err error) {
 	return n, i.err
 }
 
-// metered takes units of memory from the pool for what is read through it, and fails when the pool has no more.
+// What a request costs, in steps (front.StepsPerRequest).
+const (
+	stepsPerUnit    = 500 // to inflate and parse unitBytes of it
+	stepsPerCommand = 2   // to judge a command of a push
+	stepsPerTip     = 20  // and to look up the event that it names
+	stepsPerID      = 2   // to look for an object
+)
+
+// metered reads a request for its parser, and takes units of memory for it. The first unit is for free, as that of a request. Before each other
+// one the client pays with what the address may use. What has come of it is parsed while the address has its turn, and the client pays for the
+// time that this takes beyond. The turn is given up whenever the parser reads on, as the next bytes may take a while to come.
 type metered struct {
+	x    *exchange
 	src  io.Reader
-	left int // bytes of units that are taken and not read yet
-	pay  func(units int) error
+	left int // bytes of the unit that are not read yet
+	got  int // units
+
+	end   func()    // ends the turn of the address; nil without one
+	since time.Time // when the turn began
 }
 
 func (m *metered) Read(p []byte) (int, error) {
+	m.rest()
 	if m.left == 0 {
-		if err := m.pay(1); err != nil {
+		if err := m.pay(); err != nil {
 			return 0, err
 		}
-		m.left = unitBytes
 	}
 	n, err := m.src.Read(p[:min(len(p), m.left)])
 	m.left -= n
+	if m.got > 1 {
+		if failed := m.turn(); failed != nil {
+			return 0, failed
+		}
+	}
 	return n, err
+}
+
+// pay takes the next unit.
+func (m *metered) pay() error {
+	if err := m.x.hold(1); err != nil {
+		return err
+	}
+	m.left = unitBytes
+	if m.got++; m.got == 1 {
+		return nil
+	}
+	return m.x.charge(stepsPerUnit)
+}
+
+func (m *metered) turn() (err error) {
+	m.end, err = m.x.from.Visitor.TakeTurn(m.x.req.Context())
+	m.since = time.Now()
+	return err
+}
+
+// rest ends the turn, and has the client pay for its time as far as that is not paid yet. Callers may call it more than once.
+func (m *metered) rest() {
+	if m.end == nil {
+		return
+	}
+	m.end()
+	m.end = nil
+	if over := time.Since(m.since) - front.TimeOf(stepsPerUnit); over > 0 {
+		m.x.from.Visitor.ChargeTime(over)
+	}
+}
+
+// charge has the client pay for work that is to come. It waits for as long as the address has used more than it may.
+func (x *exchange) charge(steps int) error {
+	for {
+		wait := x.from.Visitor.Debt()
+		if wait <= 0 {
+			x.from.Visitor.Charge(steps)
+			return nil
+		}
+		if err := sleep.For(x.req.Context(), wait); err != nil {
+			return err
+		}
+	}
 }

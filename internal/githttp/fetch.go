@@ -52,7 +52,9 @@ func (x *exchange) ask() (gitwire.Request, error) {
 	if x.req.ContentLength > gitwire.MaxRequest {
 		return gitwire.Request{}, tooLarge
 	}
-	q, err := gitwire.ParseRequest(&metered{src: plain, pay: x.hold}, x.version)
+	in := &metered{x: x, src: plain}
+	q, err := gitwire.ParseRequest(in, x.version)
+	in.rest()
 	if err == nil {
 		const behind = 1 << 10 // bytes behind the request, which git would not read
 		_, err = io.CopyN(io.Discard, plain, behind)
@@ -88,7 +90,10 @@ func (x *exchange) describe(q gitwire.Request) error {
 	answer := FromNone
 	if x.repo.Dir != "" && len(sizes) > 0 && q.ObjectInfo.Size {
 		ctx := x.req.Context()
-		err := x.host.AwaitFiles(ctx, x.of, x.repo.Generation)
+		err := x.charge(stepsPerID * len(sizes))
+		if err == nil {
+			err = x.host.AwaitFiles(ctx, x.of, x.repo.Generation)
+		}
 		if err == nil {
 			sizes, err = x.packs.Sizes(ctx, x.repo.Dir, q.ObjectInfo.IDs, x.party())
 		}
@@ -156,10 +161,9 @@ func (x *exchange) check(f *gitwire.Fetch) error {
 		return err
 	}
 	tips := f.Tips()
-	if len(tips) == 0 {
-		return nil
+	if err := x.charge(stepsPerID * (len(tips) + len(f.Haves))); err != nil || len(tips) == 0 {
+		return err
 	}
-	x.from.Visitor.Charge(len(tips)) // each takes about 1 µs
 	missing := tips
 	if x.repo.Dir != "" {
 		var err error

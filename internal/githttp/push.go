@@ -22,7 +22,12 @@ func (x *exchange) push() error {
 	// A client may still send when the answer is whole. git, by libcurl, then stops and reads the answer if it knows that the connection ends;
 	// else it sends until it is cut off, and prints that instead.
 	x.w.Header()["Connection"] = []string{"close"}
-	p, err := gitwire.ParsePush(&metered{src: plain, pay: x.hold})
+	in := &metered{x: x, src: plain}
+	p, err := gitwire.ParsePush(in)
+	in.rest()
+	if err == nil {
+		err = x.charge(stepsPerCommand*len(p.Commands) + stepsPerTip*p.Tips())
+	}
 	var known *failure
 	var wrong *gitwire.RequestError
 	switch {

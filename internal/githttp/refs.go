@@ -34,7 +34,7 @@ func (x *exchange) list(q gitwire.Request) {
 		x.reply("result", x.text(string(asked), anew))
 		return
 	}
-	x.reply("result", anew())
+	x.reply("result", x.made(anew))
 }
 
 // text returns the answer that was made of the same refs before, or has make make it and charges the client.
@@ -45,9 +45,14 @@ func (x *exchange) text(asked string, make func() []byte) []byte {
 	k := textKey{x.repo.Dir, x.repo.Generation, asked}
 	body, ok := x.texts.get(k)
 	if !ok {
-		body = make()
-		x.from.Visitor.Charge(2 * len(shownRefs(&x.repo).List)) // each takes about 2 µs
+		body = x.made(make)
 		x.texts.put(k, body)
 	}
 	return body
+}
+
+// made has make make an answer, and charges the client for each ref of the repository.
+func (x *exchange) made(make func() []byte) []byte {
+	x.from.Visitor.Charge(2 * len(shownRefs(&x.repo).List)) // each takes about 2 µs
+	return make()
 }

@@ -18,14 +18,16 @@ import (
 // passed over.
 const (
 	MaxRequest  = 4 << 20 // bytes of the pkt-lines of a request to upload-pack
-	MaxWants    = 16384   // ids and refs wanted, each counted once, and ids asked about
+	MaxWants    = 16384   // ids and refs wanted, each counted once
+	MaxInfo     = 10_000  // ids asked about; git asks about no more
 	MaxHaves    = 32768   // ids that a client says to have, each counted once
 	MaxShallows = 32768   // commits at which a client's history ends
 	MaxExcludes = 256     // refs that a shallow history is to leave out
-	MaxPrefixes = 65536   // prefixes of refs; as git does, from so many on none is regarded
+	MaxPrefixes = 8192    // prefixes of refs, six for each ref that git is told to fetch; as git does, from so many on none is regarded
 
 	MaxPush        = 8 << 20 // bytes of the pkt-lines of a list of commands
 	MaxCommands    = 20480   // a state of 10,000 refs, 10,000 deletions, and some pull requests
+	MaxTips        = 1024    // refs below refs/nostr/ in one push; those beyond are refused each, and the rest of the push goes on
 	MaxPushOptions = 64
 
 	MaxRefName = 250 // bytes

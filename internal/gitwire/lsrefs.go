@@ -41,6 +41,9 @@ func (q *LsRefs) argument(line []byte) error {
 // prefix takes a prefix. One that is longer than any name is cut, to a length at which it still begins none.
 func (q *LsRefs) prefix(prefix []byte) {
 	q.given++
+	if q.given == MaxPrefixes {
+		q.Prefixes = nil // compact is not to sort them
+	}
 	if q.given < MaxPrefixes {
 		q.Prefixes = append(q.Prefixes, string(prefix[:min(len(prefix), MaxRefName+1)]))
 	}

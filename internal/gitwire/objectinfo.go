@@ -31,8 +31,8 @@ func (r *objectInfoReader) argument(line []byte) error {
 	if err != nil {
 		return err
 	}
-	if !r.ids.add(id, MaxWants) {
-		return refuse("object-info: more than %d objects", MaxWants)
+	if !r.ids.add(id, MaxInfo) {
+		return refuse("object-info: more than %d objects", MaxInfo)
 	}
 	r.info.IDs = r.ids.list
 	return nil

@@ -2,6 +2,7 @@ package gitwire
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -54,6 +55,18 @@ func (p *Push) NeedsPack() bool {
 		slices.ContainsFunc(p.Invalid, func(c Invalid) bool { return !c.New.IsZero() })
 }
 
+// Tips returns how many of the commands are for refs of pull requests, below refs/nostr/.
+func (p *Push) Tips() (n int) {
+	for _, c := range p.Commands {
+		if isTip(c.Ref) {
+			n++
+		}
+	}
+	return n
+}
+
+func isTip(ref string) bool { return strings.HasPrefix(ref, "refs/nostr/") }
+
 // ParsePush reads the list of commands, and nothing of body beyond the list. Where the list is wrong it fails with a [*RequestError], and
 // [Push.AppendRefusal] of the part that it has read is the answer; else it fails with the error of body. Commands for refs to which git
 // takes no push are no error: they are in Push.Invalid.
@@ -88,6 +101,7 @@ type pushReader struct {
 	push     *Push
 	shallows ids
 	named    map[string]bool // the refs of the commands
+	tips     int             // refs of events among them
 }
 
 // line takes a line of the list: a command or a shallow commit, and after a NUL what the client wants besides.
@@ -164,11 +178,25 @@ func (r *pushReader) command(line []byte) error {
 		return refuse("more than %d refs in one push: push some at a time", MaxCommands)
 	}
 	r.named[c.Ref] = true
-	if err := CheckRefName(c.Ref); err != nil {
+	if err := r.check(c.Ref); err != nil {
 		p.Invalid = append(p.Invalid, Invalid{c, err.Error()})
 		return nil
 	}
 	p.Commands = append(p.Commands, c)
+	return nil
+}
+
+// check returns why no rule could allow a command for a ref.
+func (r *pushReader) check(ref string) error {
+	if err := CheckRefName(ref); err != nil {
+		return err
+	}
+	if !isTip(ref) {
+		return nil
+	}
+	if r.tips++; r.tips > MaxTips {
+		return fmt.Errorf("more than %d refs of pull requests in one push: push again for the rest", MaxTips)
+	}
 	return nil
 }
 

@@ -143,6 +143,21 @@ func TestPushesAreBounded(t *testing.T) {
 	}
 }
 
+// TestTipsOfOnePush: of the refs of pull requests beyond the bound each is refused, and the others of the push are as ever.
+func TestTipsOfOnePush(t *testing.T) {
+	tip := func(i int) string { return hexOf("0") + " " + numbered(i) + fmt.Sprintf(" refs/nostr/%064x", i) }
+	p, err := gitwire.ParsePush(strings.NewReader(lots(gitwire.MaxTips+2, tip) + frames(hexOf("0")+" "+hexOf("1")+" refs/heads/main", "flush")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Tips() != gitwire.MaxTips || len(p.Commands) != gitwire.MaxTips+1 || len(p.Invalid) != 2 || p.Invalid[1].Ref != fmt.Sprintf("refs/nostr/%064x", gitwire.MaxTips+1) {
+		t.Errorf("%d tips, %d commands, %d refused", p.Tips(), len(p.Commands), len(p.Invalid))
+	}
+	if why := p.Invalid[0].Reason; why != "more than 1024 refs of pull requests in one push: push again for the rest" {
+		t.Error(why)
+	}
+}
+
 func TestReport(t *testing.T) {
 	outcomes := []gitwire.Outcome{{Ref: "refs/heads/main"}, {Ref: "refs/heads/x", Refused: "no state event\nfor this push\x7f"}}
 	lines := frames("unpack ok\n", "ok refs/heads/main\n", "ng refs/heads/x no state event for this push \n", "flush")

@@ -51,6 +51,9 @@ func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult 
 }
 
 func (p *push) do(ctx context.Context) (refs.Verdict, error) {
+	if err := p.look(); err != nil {
+		return refs.Verdict{}, err
+	}
 	err := p.turn(ctx, func(t *ingest.Turn) (err error) {
 		if err := p.closed(t); err != nil {
 			return err
@@ -74,6 +77,14 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 		err = errors.Join(err, p.turn(context.WithoutCancel(ctx), func(*ingest.Turn) error { p.h.ledger.Drop(p.refs.Upload); return nil }))
 	}
 	return verdict, err
+}
+
+// look looks up the events that the push names.
+func (p *push) look() (err error) {
+	v := p.h.cfg.Store.View()
+	defer v.Close()
+	p.refs.Named, err = p.h.ledger.Named(v, p.refs)
+	return err
 }
 
 // toldElsewhere is how many other servers a refusal names to push to.

@@ -13,7 +13,7 @@ import (
 
 // standingContributed returns what refs.Judge needs for a push to a contributed repository. There is one at every path, and nobody decides
 // for it.
-func (l *Ledger) standingContributed(t Turn, of nip34.Address, p refs.Push) (in refs.Standing, r Repository, known bool, err error) {
+func (l *Ledger) standingContributed(t Turn, of nip34.Address) (in refs.Standing, r Repository, known bool, err error) {
 	if !l.Contributors {
 		return in, r, false, nil
 	}
@@ -23,8 +23,7 @@ func (l *Ledger) standingContributed(t Turn, of nip34.Address, p refs.Push) (in 
 	in = refs.Standing{
 		Of: of, Members: &grasp.Set{}, Projection: r.Refs, Pending: &l.pending, Relay: l.Service.RelayURL(), Now: t.Now.Unix(),
 	}
-	in.Known, err = l.named(t, p)
-	return in, r, true, err
+	return in, r, true, nil
 }
 
 // projectContributed writes the row of a contributed repository, if it has changed. It sets Gone when the last ref goes: some time later

@@ -184,6 +184,7 @@ func (d *desk) push(repo *nostr.Event, dir byte, commands ...gitwire.Command) re
 func (d *desk) pushTo(of nip34.Address, dir byte, commands ...gitwire.Command) refs.Verdict {
 	d.Helper()
 	p := refs.Push{Commands: commands}
+	d.named(&p)
 	var opened ledger.Opened
 	d.must(d.turn(func(t ledger.Turn) (err error) {
 		opened, err = d.ledger.Open(t, of, p)
@@ -194,6 +195,16 @@ func (d *desk) pushTo(of nip34.Address, dir byte, commands ...gitwire.Command) r
 	}
 	p.Upload = opened.Upload
 	return d.arrive(ledger.Arrival{Of: of, Push: &p, Dir: ledger.Dir{dir}}, opened.Needs(p)...).Verdict
+}
+
+// named looks up the events of a push, as they are.
+func (d *desk) named(p *refs.Push) {
+	d.Helper()
+	v := d.store.View()
+	defer v.Close()
+	var err error
+	p.Named, err = d.ledger.Named(v, *p)
+	d.must(err)
 }
 
 func (d *desk) arrive(a ledger.Arrival, objects ...gitwire.ObjectID) (arrived ledger.Arrived) {

@@ -51,7 +51,7 @@ func (r *eventReader) family(t Turn, d string) (*family, error) {
 
 // pullRequest reads a pull request or an update, with the contributed repositories that it names. An update that names no repository gets
 // the repositories of the pull request that it updates.
-func (r *eventReader) pullRequest(t Turn, e *nostr.Event) (refs.PullRequest, error) {
+func (r *eventReader) pullRequest(t Events, e *nostr.Event) (refs.PullRequest, error) {
 	p, err := refs.ReadPullRequest(e)
 	if err != nil || len(p.Repositories) > 0 || p.Updates == (nostr.ID{}) {
 		p.Repositories = append(p.Repositories, r.contributions(e)...)

@@ -361,6 +361,30 @@ func TestAPushIsJudgedAgain(t *testing.T) {
 	}
 }
 
+// TestEventsThatComeWhileAPushIsLookedUp: what was unknown when the events of a push were looked up, and has come since, counts as it is.
+func TestEventsThatComeWhileAPushIsLookedUp(t *testing.T) {
+	d := newDesk(t)
+	repo := d.hosted()
+	came, other := d.pullRequest(2, 4, repo), d.pullRequest(2, 5, repo)
+	p := refs.Push{Commands: []gitwire.Command{command(refs.TipName(came.ID), 0, 4), command(refs.TipName(other.ID), 0, 5)}}
+	d.named(&p)
+	d.wants(refs.Wait, came)
+	var opened ledger.Opened
+	d.must(d.turn(func(t ledger.Turn) (err error) {
+		opened, err = d.ledger.Open(t, addressOf(repo), p)
+		return err
+	}))
+	if len(opened.PullRequests) != 1 || opened.PullRequests[0] != came.ID || len(opened.Uploads) != 1 || opened.Uploads[0].Event != other.ID {
+		t.Errorf("%+v", opened.Verdict)
+	}
+	p.Upload = opened.Upload
+	d.wants(refs.Wait, other)
+	if got := d.arrive(ledger.Arrival{Of: addressOf(repo), Push: &p, Dir: ledger.Dir{1}}, id(4), id(5)); len(got.PullRequests) != 2 || len(got.Uploads) != 0 {
+		t.Errorf("%+v", got.Verdict)
+	}
+	d.are("served", came, other)
+}
+
 func TestUploads(t *testing.T) {
 	d := newDesk(t)
 	repo := d.hosted()

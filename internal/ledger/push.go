@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/graspd/graspd/internal/gitwire"
@@ -9,6 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Opened says what a push may do, before anybody reads a byte of its pack.
@@ -21,11 +23,14 @@ type Opened struct {
 
 // Open judges a push to a repository before its pack is read. It sets back the deadlines of the events for which the push brings objects.
 func (l *Ledger) Open(t Turn, of nip34.Address, p refs.Push) (Opened, error) {
-	in, r, known, err := l.standing(t, of, p)
+	in, r, known, err := l.standing(t, of)
 	if err != nil || !known {
 		return Opened{}, wrapPush(of, err)
 	}
-	o := Opened{Verdict: refs.Judge(in, p), Repository: r, Known: true}
+	o := Opened{Repository: r, Known: true}
+	if o.Verdict, err = l.judge(t, &in, p); err != nil {
+		return o, wrapPush(of, err)
+	}
 	if len(o.Uploads) > 0 {
 		o.Upload = l.pending.Begin(t.Now.Unix(), of, p.From, o.Uploads)
 	}
@@ -99,13 +104,15 @@ func (l *Ledger) takeIn(t Turn, a Arrival) (out Arrived, err error) {
 	if a.Push != nil {
 		p = *a.Push
 	}
-	in, r, known, err := l.standing(t, a.Of, p)
+	in, r, known, err := l.standing(t, a.Of)
 	if err != nil || !known {
 		return out, err
 	}
 	out.Known = true
 	if a.Push != nil {
-		out.Verdict = refs.Judge(in, p)
+		if out.Verdict, err = l.judge(t, &in, p); err != nil {
+			return out, err
+		}
 		if p.Upload != 0 {
 			l.inBatch.file(p.Upload, out.Uploads)
 		}
@@ -129,7 +136,7 @@ func (l *Ledger) takeIn(t Turn, a Arrival) (out Arrived, err error) {
 	if err := l.touchServed(t, slices.Concat(out.PullRequests, a.Tips, came)); err != nil {
 		return out, err
 	}
-	out.Release, err = l.endWaits(t, concerned(a.Of, in.Known), nil)
+	out.Release, err = l.endWaits(t, concerned(a.Of, in.Known, out.PullRequests), nil)
 	return out, err
 }
 
@@ -165,22 +172,21 @@ func (l *Ledger) touchServed(t Turn, ids []nostr.ID) error {
 }
 
 // concerned returns the identifiers of events that may have waited for objects of a repository.
-func concerned(of nip34.Address, known map[nostr.ID]refs.Known) []string {
+func concerned(of nip34.Address, known map[nostr.ID]refs.Known, events []nostr.ID) []string {
 	ds := []string{of.D}
-	for _, k := range known {
-		for _, a := range k.Repositories {
-			if !slices.Contains(ds, a.D) {
-				ds = append(ds, a.D)
-			}
+	for _, id := range events {
+		for _, a := range known[id].Repositories {
+			ds = append(ds, a.D)
 		}
 	}
-	return ds
+	slices.Sort(ds)
+	return slices.Compact(ds)
 }
 
 // standing returns what refs.Judge needs for a push, and whether the repository is known.
-func (l *Ledger) standing(t Turn, of nip34.Address, p refs.Push) (in refs.Standing, r Repository, known bool, err error) {
+func (l *Ledger) standing(t Turn, of nip34.Address) (in refs.Standing, r Repository, known bool, err error) {
 	if grasp.IsContributed(of) {
-		return l.standingContributed(t, of, p)
+		return l.standingContributed(t, of)
 	}
 	known, err = Known(t, of)
 	if err != nil || !known {
@@ -199,8 +205,7 @@ func (l *Ledger) standing(t Turn, of nip34.Address, p refs.Push) (in refs.Standi
 	if in.States, err = l.candidates(f, r, in.Members); err != nil {
 		return in, r, true, err
 	}
-	in.Known, err = l.named(t, p)
-	return in, r, true, err
+	return in, r, true, nil
 }
 
 // Addresses tells what is served or waits at an address. A batch is one, and a view of what is durable.
@@ -258,28 +263,62 @@ func (l *Ledger) candidates(f *family, r Repository, members *grasp.Set) ([]refs
 	return out, nil
 }
 
-// named returns the served and waiting events among those that a push names by refs/nostr/.
-func (l *Ledger) named(t Turn, p refs.Push) (map[nostr.ID]refs.Known, error) {
+// Events tells of events that are served or wait. A batch is one, and a view of what is durable.
+type Events interface {
+	Get(nostr.ID) (*nostr.Event, bool, error)
+	Waiting(nostr.ID) (store.Waiting, error)
+}
+
+// Named looks up the events that a push names by refs/nostr/, for refs.Push.Named. Any goroutine may call it, and does so
+// beside the writer, as a push may name many.
+func (l *Ledger) Named(v Events, p refs.Push) (map[nostr.ID]refs.Known, error) {
 	known := map[nostr.ID]refs.Known{}
 	for _, id := range p.Events() {
-		e, ok, err := t.Get(id)
-		if err == nil && !ok {
-			w, failed := t.Waiting(id)
-			e, err = w.Event, failed
-		}
-		if err != nil {
+		if err := l.name(v, id, known); err != nil {
 			return nil, err
 		}
-		if e == nil {
-			continue
-		}
-		k := refs.Known{Kind: e.Kind}
-		if pr, err := l.events.pullRequest(t, e); err == nil {
-			k.PullRequest = pr
-		}
-		known[id] = k
 	}
 	return known, nil
+}
+
+// judge judges a push, and sets in.Known. The events that it names were looked up before the turn. Only those of its uploads are looked up again, as they may have
+// come since; there are no more than refs.MaxPushTips. An event that has gone since does no harm: nothing is released for it.
+func (l *Ledger) judge(t Turn, in *refs.Standing, p refs.Push) (v refs.Verdict, err error) {
+	if in.Known = maps.Clone(p.Named); p.Named == nil {
+		if in.Known, err = l.Named(t, p); err != nil {
+			return v, err
+		}
+	}
+	for {
+		v = refs.Judge(*in, p)
+		before := len(in.Known)
+		for _, tip := range v.Uploads {
+			if err := l.name(t, tip.Event, in.Known); err != nil {
+				return v, err
+			}
+		}
+		if len(in.Known) == before {
+			return v, nil
+		}
+	}
+}
+
+// name puts an event into known, if it is served or waits.
+func (l *Ledger) name(v Events, id nostr.ID, known map[nostr.ID]refs.Known) error {
+	e, ok, err := v.Get(id)
+	if err == nil && !ok {
+		w, failed := v.Waiting(id)
+		e, err = w.Event, failed
+	}
+	if err != nil || e == nil {
+		return err
+	}
+	k := refs.Known{Kind: e.Kind}
+	if pr, err := l.events.pullRequest(v, e); err == nil {
+		k.PullRequest = pr
+	}
+	known[id] = k
+	return nil
 }
 
 func wrapPush(of nip34.Address, err error) error {

@@ -17,6 +17,9 @@ type Push struct {
 	Atomic   bool // the client wants all commands to succeed, or none
 	From     From
 	Upload   uint64 // the number that Pending.Begin gave it, 0 before
+
+	// Named has those of Events that were served or waited a moment ago; nil where nobody has looked.
+	Named map[nostr.ID]Known
 }
 
 // Standing is what Judge judges a push by.
