@@ -35,6 +35,7 @@ type PushCall struct {
 	Network  string // the largest group that the address belongs to, for IPv6 its /48: processes work for it
 	Push     *gitwire.Push
 	Pack     io.Reader // what follows the commands; nothing reads it after Push has returned
+	Yield    func()    // ends the read of Pack that is under way, and all later ones, to make room for others. Any goroutine may call it
 	Progress func(line string)
 }
 

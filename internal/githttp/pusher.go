@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/graspd/graspd/internal/front"
@@ -23,6 +24,7 @@ type pusher struct {
 	lines *lines
 	most  int64 // bytes of the pack; 0 is no bound
 	began time.Time
+	gave  atomic.Bool // the host had the push give way, and says why
 }
 
 // run waits for a turn, has the host do the push, and tells the client about it.
@@ -108,11 +110,16 @@ func (p *pusher) work() (PushResult, error) {
 }
 
 func (p *pusher) call() PushCall {
-	c := PushCall{Of: p.x.of, Push: p.push, Pack: p.pack, Progress: p.lines.add}
+	c := PushCall{Of: p.x.of, Push: p.push, Pack: p.pack, Yield: p.yield, Progress: p.lines.add}
 	if addr := p.x.from.Addr; addr.IsValid() {
 		c.From, c.Network = p.address(), front.Network(addr).String()
 	}
 	return c
+}
+
+func (p *pusher) yield() {
+	p.gave.Store(true)
+	p.raw.yield()
 }
 
 // address returns the address whose allowance the push uses up.
@@ -205,7 +212,7 @@ func (p *pusher) report(r PushResult) {
 		wait := p.x.penalties.add(time.Now(), p.address())
 		r.Lines = append(r.Lines, fmt.Sprintf("the next pack from your address is taken in %d s", seconds(wait)))
 	}
-	if p.pack.err != nil && r.Unpack != "" {
+	if p.pack.err != nil && r.Unpack != "" && !p.gave.Load() {
 		r.Unpack = complaint(p.pack.err, p.most)
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitrepo"
 	"github.com/graspd/graspd/internal/gitwire"
@@ -109,6 +110,9 @@ func (h *Host) Take(ctx context.Context, lack ledger.Lack, party string) (*Takin
 func TooMuch(err error) bool {
 	var bound reason
 	var pack *gitrepo.PackError
+	if errors.Is(err, errShort) || errors.Is(err, errYields) {
+		return false // and later there may be room
+	}
 	return errors.As(err, &bound) || errors.As(err, &pack) && pack.ByLimit
 }
 
@@ -149,12 +153,21 @@ func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reade
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, q.Close()) }()
+	reading, disk := begin(ctx, t.h.unfinished, fair.Party{Owner: t.lack.Of.PubKey.String()}, nil)
+	defer func() {
+		err = errors.Join(err, q.Close())
+		disk.GiveBack()
+	}()
 	l := t.h.limits()
-	_, err = q.Receive(ctx, pack, gitrepo.Receiving{
-		MaxBytes: l.Push, MaxObjects: l.Objects, Party: t.party, Owner: t.lack.Of.PubKey.String(), Grown: func(int64) error { return t.grown(ctx, needs) },
+	_, err = q.Receive(reading, pack, gitrepo.Receiving{
+		MaxBytes: l.Push, MaxObjects: l.Objects, Party: t.party, Owner: t.lack.Of.PubKey.String(), Grown: func(n int64) error {
+			if err := disk.cover(reading, n); err != nil {
+				return err
+			}
+			return t.grown(ctx, needs)
+		},
 	})
-	if err != nil {
+	if err = disk.whole(reading, err); err != nil {
 		return err
 	}
 	proof, err := q.Prove(ctx, t.proving(needs))

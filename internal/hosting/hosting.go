@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/gitrepo"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
@@ -35,6 +36,8 @@ type Config struct {
 
 	// Room reports store.ErrFull while the disk of the git data has no room; nil where that disk is the store's.
 	Room func() error
+	// Space tells of the disk of the git data; nil, or nil of it, is that it is the store's.
+	Space func() *store.Disk
 
 	Keeps  func(nip34.Address) bool // reports whether a repository's data stays though its announcement has gone long ago; nil keeps none
 	Closed bool                     // refuses pushes to repositories that are only archived
@@ -67,22 +70,23 @@ func (l Limits) orDefault() Limits {
 
 // Host hosts the repositories of one relay. Any number of goroutines may use it once it has its door.
 type Host struct {
-	cfg       Config
-	bounds    atomic.Pointer[Limits]
-	door      *ingest.Door
-	ledger    *ledger.Ledger
-	shown     shown
-	files     files
-	following turns // one goroutine at a time copies to a repository
-	uploads   uploads
-	arriving  arriving
-	tally     tally
-	jobs      jobs
-	copies    jobs // jobs that copy from a repository to others
-	visited   visited
-	counts    counters
-	refusals  refusals
-	watch     Watch
+	cfg        Config
+	bounds     atomic.Pointer[Limits]
+	door       *ingest.Door
+	ledger     *ledger.Ledger
+	shown      shown
+	files      files
+	following  turns // one goroutine at a time copies to a repository
+	uploads    uploads
+	arriving   arriving
+	tally      tally
+	unfinished *fair.Account // bytes of disk
+	jobs       jobs
+	copies     jobs // jobs that copy from a repository to others
+	visited    visited
+	counts     counters
+	refusals   refusals
+	watch      Watch
 }
 
 // Watch is told of repositories whose git data may have to come from other servers. Its functions must not block; nil ones are not called.
@@ -109,6 +113,7 @@ func New(c Config) *Host {
 	}
 	c.Rest = cmp.Or(c.Rest, 5*time.Second)
 	h := &Host{cfg: c}
+	h.unfinished = newUnfinished(h.cfg.space, c.Now)
 	h.SetLimits(c.Limits)
 	h.shown.init()
 	h.files.init()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/graspd/graspd/internal/fair"
 	"github.com/graspd/graspd/internal/githttp"
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitrepo"
@@ -133,14 +134,17 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	if err != nil {
 		return v, err
 	}
+	reading, disk := begin(ctx, p.h.unfinished, fair.Party{Address: p.call.From, Network: p.call.Network, Owner: p.call.Of.PubKey.String()}, p.call.Yield)
 	defer func() {
 		if !p.held {
 			err = errors.Join(err, q.Close())
+			disk.GiveBack()
 		}
 	}()
 	if p.call.Push.NeedsPack() {
 		pack := &incoming{from: p.call.Pack}
-		if _, err := q.Receive(ctx, pack, p.receiving(ctx)); err != nil {
+		_, err := q.Receive(reading, pack, p.receiving(reading, disk))
+		if err = disk.whole(reading, err); err != nil {
 			return v, pack.blame(err)
 		}
 	}
@@ -152,7 +156,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 		return v, err
 	}
 	if p.refs.Upload != 0 {
-		v, err := p.hold(ctx, q)
+		v, err := p.hold(ctx, q, disk)
 		if !errors.Is(err, errSigned) {
 			return v, err
 		}
@@ -163,9 +167,14 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	return p.land(ctx, q, proof)
 }
 
-func (p *push) receiving(ctx context.Context) gitrepo.Receiving {
+func (p *push) receiving(ctx context.Context, disk unfinished) gitrepo.Receiving {
 	l := p.h.limits()
-	return gitrepo.Receiving{MaxBytes: l.Push, MaxObjects: l.Objects, Party: p.call.Network, Owner: p.call.Of.PubKey.String(), Grown: func(n int64) error { return p.grown(ctx, n) }}
+	return gitrepo.Receiving{MaxBytes: l.Push, MaxObjects: l.Objects, Party: p.call.Network, Owner: p.call.Of.PubKey.String(), Grown: func(n int64) error {
+		if err := disk.cover(ctx, n); err != nil {
+			return err
+		}
+		return p.grown(ctx, n)
+	}}
 }
 
 // tellEvery is how many bytes come between two checks of the bounds of uploads.
@@ -254,9 +263,9 @@ func (p *push) naming(err error) error {
 var errSigned = errors.New("the events of an upload have come")
 
 // hold leaves the uploads of the push in their quarantine until their events come.
-func (p *push) hold(ctx context.Context, q gitrepo.Quarantine) (refs.Verdict, error) {
+func (p *push) hold(ctx context.Context, q gitrepo.Quarantine, disk unfinished) (refs.Verdict, error) {
 	var arrived ledger.Arrived
-	p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.Network})
+	p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.Network, disk: disk})
 	err := p.turn(ctx, func(t *ingest.Turn) (err error) {
 		if err := noRoomFor(p.h.ledger.Resize(p.refs.Upload, q.Bytes())); err != nil {
 			return err

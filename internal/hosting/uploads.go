@@ -25,6 +25,7 @@ type upload struct {
 	q     gitrepo.Quarantine
 	tips  []refs.Tip
 	party string
+	disk  unfinished
 }
 
 // tipsOf returns the tips of an upload for one event.
@@ -110,6 +111,7 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 // release drops an upload that no longer waits for any event.
 func (h *Host) release(n uint64) error {
 	if x := h.uploads.take(n); x != nil {
+		defer x.disk.GiveBack()
 		return x.q.Close()
 	}
 	return nil

@@ -101,6 +101,7 @@ type extra struct {
 	processes gitproc.Limits
 	proxies   []netip.Prefix // who is believed where requests come from
 	room      func() error   // whether the disk has room
+	space     func() *store.Disk
 }
 
 func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.Archive, contributors bool, more ...extra) *world {
@@ -121,7 +122,7 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	w.faults = contain.New(nil, nil)
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
-	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults})
+	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Space: x.space, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults})
 	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Now: w.clock, Logger: log})
 	w.host.Through(w.door)
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
@@ -141,6 +142,9 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 		}
 		cancel()
 		running.Wait()
+		if left := w.host.Unreturned(); len(left) > 0 {
+			t.Errorf("not given back: %q", left)
+		}
 		if err := w.disk.Close(); err != nil {
 			t.Error(err)
 		}
