@@ -20,7 +20,7 @@ import (
 type fakeRelay struct {
 	url    string
 	server *http.Server
-	raw    atomic.Pointer[net.Conn] // the last connection, under its messages
+	raw    atomic.Pointer[net.Conn] // the connection under the last WebSocket
 
 	mu   sync.Mutex // guards the rest
 	ws   *websocket.Conn
@@ -38,8 +38,7 @@ func newFakeRelay(n int) (*fakeRelay, error) {
 	}
 	f := &fakeRelay{url: "ws://" + l.Addr().String()}
 	f.server = &http.Server{Handler: f, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-		f.raw.Store(&c)
-		return ctx
+		return context.WithValue(ctx, connKey{}, &c)
 	}}
 	go func() { _ = f.server.Serve(l) }()
 	return f, nil
@@ -71,6 +70,9 @@ func (f *fakeRelay) connection() (*websocket.Conn, string) {
 	return f.ws, f.live
 }
 
+// connKey is where the context of a request has its connection.
+type connKey struct{}
+
 // ServeHTTP takes graspd's connection. There is no information document.
 func (f *fakeRelay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Upgrade") == "" {
@@ -83,6 +85,7 @@ func (f *fakeRelay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer ws.CloseNow()
 	ws.SetReadLimit(4 << 20)
+	f.raw.Store(r.Context().Value(connKey{}).(*net.Conn))
 	f.keep(ws, "")
 	defer f.keep(nil, "")
 	for {

@@ -71,6 +71,7 @@ var fewFiles = attack{
 var coMaintainers = attack{
 	name:    "co-maintainers",
 	hosts:   true,
+	builds:  10 * time.Second, // until all have announced it
 	does:    "4 addresses, a push at a time each of 16 MB to a repository with 32 maintainers, each of whom has it too",
 	prepare: func(context.Context, *scene) error { largeFile(); return nil },
 	bound:   "repositories share the files of packs that are the same; what graspd brings to others is heavy work of who pushed",
@@ -86,6 +87,7 @@ var coMaintainers = attack{
 var slowCoMaintainers = attack{
 	name:    "slow-co-maintainers",
 	hosts:   true,
+	builds:  10 * time.Second, // until all have announced it
 	does:    "4 addresses, a push at a time each of commits that are deltas of one of 40 MB, to a repository with 32 maintainers, each of whom has it too",
 	bound:   "the same; a commit has a MiB at most",
 	prepare: func(context.Context, *scene) error { slowPush(); return nil },
