@@ -31,7 +31,7 @@ type active struct {
 	gone  bool // it was killed, and gives its slot back soon
 }
 
-// runs notes a process of work that has a slot, until its end.
+// runs notes a process of work that has a slot. The caller calls ended when the slot is given back.
 func (s *slots) runs(c work, usual time.Duration, kill func(error)) (ended func()) {
 	a := &active{work: c, began: time.Now(), usual: usual, kill: kill}
 	s.mu.Lock()

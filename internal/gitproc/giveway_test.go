@@ -29,9 +29,9 @@ func (q *queue) run(t *testing.T, text string, usual, lasts time.Duration) {
 			}
 			q.order <- text + " gave way"
 		}
-		ended()
 		q.s.took(c, time.Since(began))
 		q.s.give(c)
+		ended()
 	}()
 	synctest.Wait()
 }
@@ -99,6 +99,19 @@ func TestWhoTookMostWaitsForOthers(t *testing.T) {
 		q.run(t, "a", time.Second, 30*time.Second)
 		q.run(t, "a", time.Second, time.Second)
 		q.run(t, "greedy", time.Second, time.Second)
+		time.Sleep(29 * time.Second)
+		if got := q.got(); got != "a" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestNobodyGivesWayToUs: our own work waits for as long as others work.
+func TestNobodyGivesWayToUs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(newSlots(1, 64, 4))
+		q.run(t, "a", time.Second, 30*time.Second)
+		q.run(t, "", time.Second, time.Second)
 		time.Sleep(29 * time.Second)
 		if got := q.got(); got != "a" {
 			t.Errorf("got %q", got)

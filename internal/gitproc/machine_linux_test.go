@@ -19,7 +19,7 @@ func TestMemoryOfControlGroups(t *testing.T) {
 		"no groups":      {"", nil, math.MaxInt64},
 		"no limit":       {"0::/a\n", map[string]string{"/sys/fs/cgroup/a/memory.max": "max\n"}, math.MaxInt64},
 		"its own":        {"0::/a/b\n", map[string]string{"/sys/fs/cgroup/a/b/memory.max": "100\n", "/sys/fs/cgroup/a/memory.max": "200\n"}, 100},
-		"one above":      {"0::/a/b\n", map[string]string{"/sys/fs/cgroup/a/b/memory.max": "max\n", "/sys/fs/cgroup/memory.max": "300\n"}, 300},
+		"one above":      {"0::/a/b\n", map[string]string{"/sys/fs/cgroup/a/b/memory.max": "max\n", "/sys/fs/cgroup/a/memory.max": "300\n"}, 300},
 		"in a container": {"0::/\n", map[string]string{"/sys/fs/cgroup/memory.max": "400"}, 400},
 		"the old kind":   {"5:cpu:/x\n4:memory:/a\n0::/\n", map[string]string{"/sys/fs/cgroup/memory/a/memory.limit_in_bytes": "500\n"}, 500},
 		"hidden":         {"4:memory:/a/b\n", map[string]string{"/sys/fs/cgroup/memory/memory.limit_in_bytes": "600\n"}, 600},

@@ -47,7 +47,11 @@ func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 	if err := take(ctx, want); err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}
-	defer pool.slots.give(want)
+	ended := func() {}
+	defer func() {
+		pool.slots.give(want)
+		ended() // not before: until the slot is given back nobody else gives way for it
+	}()
 	each, release, err := g.memory.take(ctx, c, r)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c, err)
@@ -56,7 +60,7 @@ func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 	pool.waited(time.Since(asked))
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	defer pool.slots.runs(want, usualTime(r.Reads), kill)()
+	ended = pool.slots.runs(want, usualTime(r.Reads), kill)
 	used, err := g.start(ctx, c, r, each)
 	pool.slots.took(want, used.cpu)
 	pool.count(used, err)
