@@ -8,4 +8,6 @@ type Manner struct {
 	Authorized bool // it went out after the relay had accepted our AUTH
 	Kindless   bool // a filter names no kinds of its own
 	Mode       Mode
+	Upper      bool // a filter has a tag name in upper case
+	Lower      bool // such filters were left out
 }

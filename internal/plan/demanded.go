@@ -19,7 +19,8 @@ type demanded struct {
 	*desk
 	kinds demands.Kinds
 	auth  demands.Auth // on the connection
-	away  time.Time    // shortly before the relay was last heard before the connection; zero = never
+	names demands.Names
+	away  time.Time // shortly before the relay was last heard before the connection; zero = never
 }
 
 // connected begins a connection. The relay was last heard at the time heard, if ever.
@@ -38,6 +39,7 @@ func (d *demanded) manner(kindless bool) demands.Manner {
 // mannerOf returns how a request of a task goes out for what f asks.
 func (d *demanded) mannerOf(t *task, f nostr.Filter) demands.Manner {
 	m := d.manner(f.Kinds == nil)
+	m.Upper = demands.Upper(f)
 	if t.group.course != nil {
 		return t.group.course.manner(m)
 	}
@@ -117,6 +119,7 @@ func (d *demanded) wake() time.Duration {
 
 // answered notes that a request was answered.
 func (d *demanded) answered(r *request) {
+	d.names.Answered(r.Manner)
 	if r.task != nil && r.task.filter.Kinds != nil {
 		return // it was asked by id, with kinds of its own
 	}
@@ -151,5 +154,26 @@ func (d *demanded) emptied() {
 // outdated says whether a live REQ was sent in a manner in which the relay brings nothing for it, or less than in the one of now.
 func (d *demanded) outdated(l *live.REQ) bool {
 	bare := func(x itemset.Lot) bool { return x.Layer == want.LayerAnnouncements && x.Apart != itemset.ApartBare }
-	return d.kinds.Outdated(l.Manner) || d.kinds.Emptied() && slices.ContainsFunc(l.Lots(), bare)
+	return d.names.Outdated(l.Manner) || d.kinds.Outdated(l.Manner) || d.kinds.Emptied() && slices.ContainsFunc(l.Lots(), bare)
+}
+
+// withoutUpper takes filters with tag names in upper case out of those of a live REQ, where the relay may refuse them.
+func (d *demanded) withoutUpper(filters []nostr.Filter, m *demands.Manner) []nostr.Filter {
+	if m.Upper = slices.ContainsFunc(filters, demands.Upper); !m.Upper || !d.names.Left() {
+		return filters
+	}
+	m.Upper, m.Lower = false, true
+	return slices.DeleteFunc(filters, demands.Upper)
+}
+
+// upperRefused takes the refusal of a stored request. It reports whether that is because of a tag name in upper case.
+func (d *demanded) upperRefused(r *request, text string) bool {
+	known := d.names.Refuses()
+	if !d.names.Alone(r.Manner, text) {
+		return false
+	}
+	if !known {
+		d.report(step.Info, "the relay refuses tag names in upper case: graspd asks without them", "text", text)
+	}
+	return true
 }

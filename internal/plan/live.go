@@ -106,7 +106,13 @@ func (f *following) tend() {
 		f.shrink()
 	}
 	for _, l := range f.side.REQs() {
-		if l.Overdue(f.now.Mono) {
+		switch {
+		case !l.Overdue(f.now.Mono):
+		case f.noticed > l.Sent.Mono && f.demands.names.Mute(l.Manner):
+			f.closeLive(l)
+			f.requeue(l.Lots(), l.Sent.Wall, f.now.Mono, l.Tries)
+			continue
+		default:
 			f.liveOpened(l)
 		}
 		if l.Replaces(f.now.Mono) {
@@ -230,6 +236,8 @@ func (f *following) sendLive(l *live.REQ, filters []nostr.Filter, values int) {
 	limit := f.limits.Limit()
 	how := live.Sending{Sub: f.newSub("l"), Now: f.now, Filters: filters, Limit: limit, Values: values}
 	how.Manner = f.demands.manner(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
+	filters = f.demands.withoutUpper(filters, &how.Manner)
+	how.Filters = filters
 	for i := range filters {
 		filters[i] = how.Manner.Mode.With(filters[i])
 		filters[i].Limit = &limit

@@ -34,6 +34,9 @@ func (f *following) liveRefused(l *live.REQ, text string, from time.Time) {
 	case awaited:
 		f.requeue(l.Lots(), from, at, l.Tries)
 		return
+	case f.demands.names.Doubted(l.Manner, text):
+		f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
+		return
 	case f.demands.withoutVanish(l, text, true), l.Kindless && f.demands.kinds.Refused(l.Mode, text),
 		(demands.AboutKinds(text) || why == refusal.Restricted) && f.demands.withoutVanish(l, text, false):
 		f.requeue(l.Lots(), from, f.now.Mono, l.Tries)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/coverage"
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/dialing"
 	"github.com/graspd/graspd/internal/followed"
 	"github.com/graspd/graspd/internal/health"
@@ -219,6 +220,7 @@ func (p *Peer) tend() {
 		p.comparing.forgive(true)
 		p.demands.kinds.Forget()
 		p.conn.anew()
+		p.demands.names = demands.Names{}
 		p.recatch(step.Daily)
 	}
 	p.conn.expire()

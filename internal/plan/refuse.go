@@ -50,6 +50,8 @@ func (c *catchup) refused(r *request, text string) {
 		if !t.over {
 			c.park(t)
 		}
+	case r.kind == asksPage && c.demands.upperRefused(r, text):
+		c.leaveUpper(t)
 	case r.kind == asksKinds: // it tells nothing
 		t.doubt()
 		c.proceed(t)
@@ -116,6 +118,7 @@ func (c *catchup) regroup(g *group) {
 // notice reads a NOTICE, which names no request, and attributes it.
 func (p *Peer) notice(text string) {
 	why := refusal.OfNotice(text)
+	p.conn.noticed = p.now.Mono
 	if why == refusal.Value && p.valueRefused(text) {
 		return
 	}
@@ -131,6 +134,9 @@ func (p *Peer) notice(text string) {
 			return
 		}
 	} else if p.conn.echo.Heard(text, p.now.Mono) {
+		return
+	}
+	if !ofNeg && p.upperRefused(text) {
 		return
 	}
 	switch why {
@@ -242,4 +248,31 @@ func (p *Peer) valueRefused(text string) bool {
 		}
 	}
 	return found
+}
+
+// upperRefused takes a NOTICE that may speak of tag names in upper case for being about the requests that have one. It reports whether there is any.
+func (p *Peer) upperRefused(text string) bool {
+	if !p.demands.names.Open() || !demands.MayBe(text) {
+		return false
+	}
+	found := false
+	for _, l := range p.conn.side.REQs() {
+		if r := p.conn.requests[l.Sub]; !l.Open && r != nil && !r.answered && l.Manner.Upper {
+			p.conn.liveRefused(l, text, l.Sent.Wall)
+			found = true
+		}
+	}
+	for _, t := range slices.Clone(p.conn.running) {
+		if r := t.req; r != nil && r.kind == asksPage && !r.answered && r.Upper {
+			p.conn.refuseStored(r, text)
+			found = true
+		}
+	}
+	return found
+}
+
+// leaveUpper ends a task that asks for a tag name in upper case, which the relay refuses. It may have more than its other answers show.
+func (c *catchup) leaveUpper(t *task) {
+	t.unproven = true
+	c.taskDone(t)
 }

@@ -242,6 +242,9 @@ func (c *catchup) expire() {
 			c.suspects.trialFailed(false, "no answer")
 		case r.kind == asksNeg:
 			c.comparing.negSilent(t)
+		case r.kind == asksPage && c.demands.upperRefused(r, ""):
+			c.abandon(t)
+			c.leaveUpper(t)
 		default:
 			if r.kind == asksIDs { // it may be too much for a relay that does not say so
 				c.limits.UsualIDs()

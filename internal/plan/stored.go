@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/coverage"
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/step"
@@ -163,6 +164,8 @@ func (c *catchup) proceed(t *task) {
 		c.references.over()
 	case c.paused() || len(c.running) > c.atOnce():
 		c.park(t)
+	case c.demands.names.Refuses() && demands.Upper(t.filter) && c.comparing.pages():
+		c.leaveUpper(t)
 	case t.pager != nil:
 		c.askPage(t)
 	case t.neg == nil && (t.group.Since.Bounded() || c.comparing.pages()):

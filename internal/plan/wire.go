@@ -23,8 +23,9 @@ type wire struct {
 	doorAt     time.Duration // when the door last decided something of a stored request
 	pausedTill time.Duration
 	pace       capacity.Pace
-	slow       bool // asked to slow down: half the concurrency
-	barred     bool // the log says that the relay allows something only to others
+	slow       bool          // asked to slow down: half the concurrency
+	noticed    time.Duration // when the last NOTICE came
+	barred     bool          // the log says that the relay allows something only to others
 }
 
 // newWire is that of a connection that has just opened.
