@@ -49,6 +49,9 @@ func (e *PackError) Error() string { return e.Text }
 // ErrHeavy says, beside gitproc.ErrBusy, that a pack is much work for git and that no slot for much work was free.
 var ErrHeavy = errors.New("the pack is much work")
 
+// ErrNotLinked says that no pack of a repository is what another one lacks, so that copying takes work and disk.
+var ErrNotLinked = errors.New("a pack would have to be made")
+
 // Costly reports whether err refuses a pack because of the work that the pack makes for git.
 func Costly(err error) bool {
 	var pack *PackError

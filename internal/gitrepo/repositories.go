@@ -84,6 +84,8 @@ type Proving struct {
 	Commits []gitwire.ObjectID // tips that must be commits
 	Haves   []gitwire.ObjectID // objects of the repository, at which the walk ends; Prove passes over ids that the repository does not have
 	Party   string
+	Owner   string // for whom the work of a copy is; a pack that came has its owner from Receiving
+	Linked  bool   // CopyInto fails with ErrNotLinked where it would have to make a pack
 }
 
 // Proof says what Prove has proven.

@@ -10,9 +10,15 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
+// copier says for whom data is copied between repositories of this disk.
+type copier struct {
+	party  string // who pays for git's processes
+	linked bool   // only packs that can be linked as they are, which takes next to nothing: the rest is left to a job
+}
+
 // align copies from one repository to the others that the same state rules what they lack, within this disk. It reports whether everything is
 // copied that can be.
-func (h *Host) align(ctx context.Context, of nip34.Address) (done bool, err error) {
+func (h *Host) align(ctx context.Context, of nip34.Address, by copier) (done bool, err error) {
 	var from ledger.Repository
 	var others []ledger.Repository
 	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
@@ -21,15 +27,18 @@ func (h *Host) align(ctx context.Context, of nip34.Address) (done bool, err erro
 	})
 	done = err == nil
 	for _, to := range others {
-		failed := h.follow(ctx, from, to)
+		failed := h.follow(ctx, from, to, by)
 		done = done && (failed == nil || hopeless(failed))
+		if errors.Is(failed, gitrepo.ErrNotLinked) {
+			continue
+		}
 		err = errors.Join(err, failed)
 	}
 	return done, err
 }
 
 // follow copies the objects that a state names from a repository that it rules into another one, which the state rules from then on.
-func (h *Host) follow(ctx context.Context, from, to ledger.Repository) (err error) {
+func (h *Host) follow(ctx context.Context, from, to ledger.Repository, by copier) (err error) {
 	leave, err := h.following.enter(ctx, to.Of)
 	if err != nil {
 		return err
@@ -39,7 +48,7 @@ func (h *Host) follow(ctx context.Context, from, to ledger.Repository) (err erro
 		return err
 	}
 	q, proof, err := h.cfg.Disk.CopyInto(ctx, gitrepo.ID(from.Dir), gitrepo.ID(to.Dir),
-		gitrepo.Proving{Tips: idsOf(from.Refs.Refs), Haves: idsOf(to.Refs.All())})
+		gitrepo.Proving{Tips: idsOf(from.Refs.Refs), Haves: idsOf(to.Refs.All()), Party: by.party, Owner: from.Of.PubKey.String(), Linked: by.linked})
 	if err != nil {
 		return err
 	}

@@ -226,7 +226,7 @@ func (h *Host) share(ctx context.Context, of nip34.Address) error {
 	if grasp.IsContributed(of) {
 		follow = h.mirror
 	}
-	done, err := follow(ctx, of)
+	done, err := follow(ctx, of, copier{party: "copies for " + of.PubKey.String()})
 	if done {
 		h.files.saw(of, generation)
 		h.jobs.push(job{kind: seen})

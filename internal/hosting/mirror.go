@@ -15,7 +15,7 @@ import (
 
 // mirror copies the tips of pull requests from a contributed repository to the announced ones that they are for (GRASP-06), within this disk.
 // It reports whether everything is copied that can be.
-func (h *Host) mirror(ctx context.Context, of nip34.Address) (done bool, err error) {
+func (h *Host) mirror(ctx context.Context, of nip34.Address, by copier) (done bool, err error) {
 	var from ledger.Repository
 	var to []ledger.Mirror
 	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
@@ -24,8 +24,11 @@ func (h *Host) mirror(ctx context.Context, of nip34.Address) (done bool, err err
 	})
 	done = err == nil
 	for _, m := range to {
-		failed := h.mirrorTo(ctx, from, m)
+		failed := h.mirrorTo(ctx, from, m, by)
 		done = done && (failed == nil || hopeless(failed))
+		if errors.Is(failed, gitrepo.ErrNotLinked) {
+			continue
+		}
 		if hopeless(failed) { // no room: only the owner of that repository can mend this
 			h.refusals.add(h.refusal(m.To.Of, explain(failed)))
 			failed = nil
@@ -35,7 +38,7 @@ func (h *Host) mirror(ctx context.Context, of nip34.Address) (done bool, err err
 	return done, err
 }
 
-func (h *Host) mirrorTo(ctx context.Context, from ledger.Repository, m ledger.Mirror) (err error) {
+func (h *Host) mirrorTo(ctx context.Context, from ledger.Repository, m ledger.Mirror, by copier) (err error) {
 	leave, err := h.following.enter(ctx, m.To.Of)
 	if err != nil {
 		return err
@@ -45,7 +48,7 @@ func (h *Host) mirrorTo(ctx context.Context, from ledger.Repository, m ledger.Mi
 		return err
 	}
 	q, proof, err := h.cfg.Disk.CopyInto(ctx, gitrepo.ID(from.Dir), gitrepo.ID(m.To.Dir),
-		gitrepo.Proving{Commits: m.Tips, Haves: idsOf(m.To.Refs.All())})
+		gitrepo.Proving{Commits: m.Tips, Haves: idsOf(m.To.Refs.All()), Party: by.party, Owner: from.Of.PubKey.String(), Linked: by.linked})
 	if err != nil {
 		return err
 	}

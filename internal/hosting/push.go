@@ -300,9 +300,9 @@ func (p *push) show(ctx context.Context) error {
 	}
 	err := p.h.project(ctx, p.call.Of)
 	if err == nil {
-		_, err = follow(ctx, p.call.Of)
+		_, err = follow(ctx, p.call.Of, copier{party: p.call.Network, linked: true})
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, gitproc.ErrBusy) { // the job that follows the commit copies what is not copied yet
 		return nil
 	}
 	return err

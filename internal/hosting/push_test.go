@@ -5,7 +5,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +117,39 @@ func TestPullRequestsBothWaysRound(t *testing.T) {
 	r.must("fetch", "-q", w.cloneURL(repo), name(e2))
 }
 
+// packFiles are the files of packs on the disk, each once, however many names it has.
+func (w *world) packFiles() (files []os.FileInfo) {
+	w.Helper()
+	paths := ok(filepath.Glob(filepath.Join(w.dir, "*/*/*/objects/pack/*.pack")))
+	for _, path := range paths {
+		info := ok(os.Stat(path))
+		if !slices.ContainsFunc(files, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
+			files = append(files, info)
+		}
+	}
+	return files
+}
+
+// TestCopiesThatTakeWorkAreMadeInTheBackground: a push waits for copies that are links. Others are made after it, for the owner's account.
+func TestCopiesThatTakeWorkAreMadeInTheBackground(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	mine, r := w.announce(1, "tool", now), w.newRepo()
+	for i := range int64(2) {
+		w.state(1, "tool", now+i, "refs/heads/main", r.commit(fmt.Sprint(i)))
+		r.must("push", w.cloneURL(mine), "main")
+	}
+	pk, mk := key(2), key(1)
+	mine = w.announce(1, "tool", now+5, nostr.Tag{"maintainers", pk.String()})
+	theirs := w.announce(2, "tool", now+5, nostr.Tag{"maintainers", mk.String()})
+	w.state(2, "tool", now+5, "refs/heads/main", r.commit("last"))
+	r.must("push", w.cloneURL(mine), "main")
+	w.eventually("who follows has all", func() bool { return strings.Contains(w.lsRemote(w.cloneURL(theirs)), "refs/heads/main") })
+	by := w.copies.all()
+	if !slices.Contains(by, "127.0.0.1 true") || slices.Contains(by, "127.0.0.1 false") || !slices.Contains(by, "copies for "+mk.String()+" false") {
+		t.Errorf("copied for %q", by)
+	}
+}
+
 func TestAllWhoAreRuledByAStateFollow(t *testing.T) {
 	w := newWorld(t, hosting.Limits{})
 	both := func(author, other byte) *nostr.Event {
@@ -126,6 +162,9 @@ func TestAllWhoAreRuledByAStateFollow(t *testing.T) {
 	w.state(2, "tool", now, "refs/heads/main", tip)
 	r.must("push", w.cloneURL(mine), "main")
 	w.served(mine, theirs)
+	if files := w.packFiles(); len(files) != 1 {
+		t.Errorf("one push for two owners takes %d packs on the disk", len(files))
+	}
 	for _, e := range []*nostr.Event{mine, theirs} {
 		if got := w.lsRemote(w.cloneURL(e)); got != lines(tip, "HEAD", tip, "refs/heads/main") {
 			t.Errorf("refs\n%s", got)

@@ -76,7 +76,7 @@ func (o objects) announcedWith(v *store.View, n ledger.Need) (r ledger.Repositor
 func (h *Host) restore(ctx context.Context, of nip34.Address) error {
 	from, back, err := h.restorable(ctx, of)
 	for i := range from {
-		err = errors.Join(err, h.mirrorTo(ctx, from[i], back[i]))
+		err = errors.Join(err, h.mirrorTo(ctx, from[i], back[i], copier{}))
 	}
 	return err
 }

@@ -51,6 +51,7 @@ type world struct {
 	url     string
 	dir     string // of the disk
 	damaged atomic.Bool
+	copies  copies
 	fs      vfs.FS       // of the store
 	ahead   atomic.Int64 // what the clock is ahead of the system's
 
@@ -66,10 +67,30 @@ func (w *world) clock() time.Time { return time.Now().Add(time.Duration(w.ahead.
 // pass lets time pass.
 func (w *world) pass(d time.Duration) { w.ahead.Add(int64(d)) }
 
-// unreadable is a disk whose packs cannot be read while it is damaged.
+// unreadable is a disk whose packs cannot be read while it is damaged. It notes how data was copied.
 type unreadable struct {
 	*gitrepo.Disk
 	damaged *atomic.Bool
+	copies  *copies
+}
+
+// copies are for whom data was copied between repositories, in order.
+type copies struct {
+	mu sync.Mutex
+	by []string
+}
+
+func (u unreadable) CopyInto(ctx context.Context, from, to gitrepo.ID, p gitrepo.Proving) (gitrepo.Quarantine, gitrepo.Proof, error) {
+	u.copies.mu.Lock()
+	u.copies.by = append(u.copies.by, fmt.Sprint(p.Party, " ", p.Linked))
+	u.copies.mu.Unlock()
+	return u.Disk.CopyInto(ctx, from, to, p)
+}
+
+func (c *copies) all() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.by...)
 }
 
 func (u unreadable) Missing(repo gitrepo.ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
@@ -122,7 +143,7 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	w.faults = contain.New(nil, nil)
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
-	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Space: x.space, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults})
+	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged, &w.copies}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Space: x.space, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults})
 	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Now: w.clock, Logger: log})
 	w.host.Through(w.door)
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
