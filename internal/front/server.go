@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"syscall"
 	"time"
-
-	"github.com/graspd/graspd/internal/fair"
 )
 
 // Bounds of connections for as long as no route has taken them over.
@@ -27,7 +25,7 @@ func (f *Front) Server() *http.Server {
 	return &http.Server{
 		Handler: f.Handler(), ErrorLog: f.serverLog(),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: answerTimeout, IdleTimeout: keepTimeout,
-		MaxHeaderBytes: headerBytes, ConnState: takenOver,
+		MaxHeaderBytes: headerBytes,
 	}
 }
 
@@ -37,8 +35,8 @@ func (f *Front) serverLog() *log.Logger {
 }
 
 // Listener returns a listener that accepts connections from l. It closes a connection at once if the client's address has as many
-// connections of any kind as it may have. Where there are as many as there may be in all, the oldest of the address that has most gives way,
-// unless a route has taken it over. The listener does not limit trusted proxies and the operator's own machine.
+// connections of any kind as it may have. Where there are as many as there may be in all, the oldest of the address that has most gives way. The
+// listener does not limit trusted proxies and the operator's own machine.
 func (f *Front) Listener(l net.Listener) net.Listener { return &guard{Listener: l, front: f} }
 
 type guard struct {
@@ -62,7 +60,7 @@ func (g *guard) Accept() (net.Conn, error) {
 			c.Close()
 			continue
 		}
-		guarded := &guardedConn{Conn: c, grant: grant, left: left}
+		guarded := &guardedConn{Conn: c, left: left}
 		if grant != nil {
 			grant.Revocable(func() { guarded.Close() })
 		}
@@ -73,15 +71,7 @@ func (g *guard) Accept() (net.Conn, error) {
 // guardedConn is a connection that counts for its address until it is closed.
 type guardedConn struct {
 	net.Conn
-	grant *fair.Grant // nil for one of the operator's own
-	left  func()
-}
-
-// takenOver keeps a connection from being closed for want of places, once a route has taken it over: then it is in that route's accounts.
-func takenOver(c net.Conn, state http.ConnState) {
-	if g, ok := c.(*guardedConn); ok && state == http.StateHijacked && g.grant != nil {
-		g.grant.Revocable(nil)
-	}
+	left func()
 }
 
 // SyscallConn returns the raw connection, by which package relay sees that a client has hung up. It fails where the transport has none.

@@ -20,7 +20,7 @@ var connections = attack{
 var silentConnections = attack{
 	name:   "silent-connections",
 	does:   "20 addresses open 1,050 connections each, say nothing, and open them again when they are closed",
-	bound:  "a request has 10 s for its head; where all places are taken, the oldest connection of the address that has most gives way, unless it is a WebSocket",
+	bound:  "a request has 10 s for its head; where all places are taken, the oldest connection of the address that has most gives way",
 	builds: 15 * time.Second,
 	strike: func(ctx context.Context, s *scene) error {
 		return holders(ctx, s, silentKind, 1050, addresses(20))
