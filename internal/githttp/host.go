@@ -33,6 +33,7 @@ type PushCall struct {
 	Of       nip34.Address
 	From     string // the client's address, for IPv6 its /64; "" where there is none
 	Network  string // the largest group that the address belongs to, for IPv6 its /48: processes work for it
+	Operator bool   // the client is the operator's own, whom no limits of clients bound
 	Push     *gitwire.Push
 	Pack     io.Reader // what follows the commands; nothing reads it after Push has returned
 	Yield    func()    // ends the read of Pack that is under way, and all later ones, to make room for others. Any goroutine may call it

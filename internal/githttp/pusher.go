@@ -110,7 +110,7 @@ func (p *pusher) work() (PushResult, error) {
 }
 
 func (p *pusher) call() PushCall {
-	c := PushCall{Of: p.x.of, Push: p.push, Pack: p.pack, Yield: p.yield, Progress: p.lines.add}
+	c := PushCall{Of: p.x.of, Operator: p.x.from.Visitor == nil, Push: p.push, Pack: p.pack, Yield: p.yield, Progress: p.lines.add}
 	if addr := p.x.from.Addr; addr.IsValid() {
 		c.From, c.Network = p.address(), front.Network(addr).String()
 	}

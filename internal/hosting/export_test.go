@@ -1,5 +1,23 @@
 package hosting
 
+import "github.com/graspd/graspd/internal/refs"
+
+// Bounds of new repositories.
+const (
+	NewPerAddress = newPerAddress
+	NewPerNetwork = newPerNetwork
+	NewPerOwner   = newPerOwner
+	NewKept       = newKept
+)
+
+// Begun notes a new repository.
+func (h *Host) Begun(from refs.From, owner string) {
+	h.newcomers.began(h.cfg.Now(), newcomersOf(from, owner))
+}
+
+// Newcomers is how many are told apart.
+func (h *Host) Newcomers() int { return len(h.newcomers.by) }
+
 // RoomForPacks is how many bytes unfinished packs may still take.
 func (h *Host) RoomForPacks() int64 { return h.unfinished.Left() }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -38,6 +39,9 @@ type Config struct {
 	Room func() error
 	// Space tells of the disk of the git data; nil, or nil of it, is that it is the store's.
 	Space func() *store.Disk
+
+	// Trusts reports whether an owner may begin as many repositories as the limits allow, however fast; nil trusts nobody.
+	Trusts func(nostr.PubKey) bool
 
 	Keeps  func(nip34.Address) bool // reports whether a repository's data stays though its announcement has gone long ago; nil keeps none
 	Closed bool                     // refuses pushes to repositories that are only archived
@@ -81,6 +85,7 @@ type Host struct {
 	arriving   arriving
 	tally      tally
 	unfinished *fair.Account // bytes of disk
+	newcomers  newcomers
 	jobs       jobs
 	copies     jobs // jobs that copy from a repository to others
 	visited    visited

@@ -130,6 +130,15 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	if err := p.h.room(ctx, p.opened.Repository); err != nil {
 		return v, err
 	}
+	who := p.newcomers()
+	if err := p.h.newcomers.refusal(p.h.cfg.Now(), who); err != nil {
+		return v, err
+	}
+	defer func() {
+		if err == nil {
+			p.h.newcomers.began(p.h.cfg.Now(), who)
+		}
+	}()
 	q, err := p.h.cfg.Disk.Begin(gitrepo.ID(p.opened.Repository.Dir))
 	if err != nil {
 		return v, err
@@ -179,6 +188,15 @@ func (p *push) receiving(ctx context.Context, disk unfinished) gitrepo.Receiving
 
 // tellEvery is how many bytes come between two checks of the bounds of uploads.
 const tellEvery = 4 << 20
+
+// newcomers returns who needs an allowance for the repository that the push begins; nobody where it is here already.
+func (p *push) newcomers() []newcomer {
+	owner := p.call.Of.PubKey
+	if !p.opened.Repository.Dir.IsZero() || p.call.Operator || p.h.cfg.Trusts != nil && p.h.cfg.Trusts(owner) {
+		return nil
+	}
+	return newcomersOf(p.refs.From, owner.String())
+}
 
 // grown prolongs the waits that the push is to end, and keeps its uploads within their bounds.
 func (p *push) grown(ctx context.Context, bytes int64) error {

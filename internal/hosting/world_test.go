@@ -31,6 +31,7 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/refs"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -123,6 +124,7 @@ type extra struct {
 	proxies   []netip.Prefix // who is believed where requests come from
 	room      func() error   // whether the disk has room
 	space     func() *store.Disk
+	trusts    func(nostr.PubKey) bool
 }
 
 func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.Archive, contributors bool, more ...extra) *world {
@@ -143,7 +145,7 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	w.faults = contain.New(nil, nil)
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
-	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged, &w.copies}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Space: x.space, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults})
+	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged, &w.copies}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Space: x.space, Trusts: x.trusts, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults})
 	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Now: w.clock, Logger: log})
 	w.host.Through(w.door)
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
@@ -314,6 +316,17 @@ func (r *repo) commit(text string) string {
 	r.must("commit", "-q", "-m", text[:min(len(text), 20)])
 	return r.must("rev-parse", "HEAD")
 }
+
+// onlyPack is the pack of a repository that has one.
+func (r *repo) onlyPack() ([]byte, error) {
+	packs, err := filepath.Glob(filepath.Join(r.dir, ".git/objects/pack/*.pack"))
+	if err != nil || len(packs) != 1 {
+		return nil, fmt.Errorf("%q: %w", packs, err)
+	}
+	return os.ReadFile(packs[0])
+}
+
+func from(address, network string) refs.From { return refs.From{Address: address, Network: network} }
 
 // clone clones a URL and gives its refs, a line each.
 func (w *world) clone(url string) (*repo, string) {

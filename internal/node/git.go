@@ -16,6 +16,7 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/publicnet"
 	"github.com/graspd/graspd/internal/repopage"
@@ -64,9 +65,20 @@ func (n *Node) openGit() error {
 	n.Host = hosting.New(hosting.Config{
 		Closed: c.Archive != nil && c.Archive.ReadOnly,
 		Disk:   disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Private: c.Private != nil, Limits: c.Git.Limits, Now: c.Now,
-		Logger: c.Logger.With("component", "hosting"), Faults: n.faults, Contributors: c.Git.Contributors, Room: n.gitRoom, Space: n.gitDisk,
+		Logger: c.Logger.With("component", "hosting"), Faults: n.faults, Contributors: c.Git.Contributors, Room: n.gitRoom, Space: n.gitDisk, Trusts: n.trusts,
 	})
 	return nil
+}
+
+// trusts reports whether the operator has named an owner: as a member, or in a list of who may publish here.
+func (n *Node) trusts(owner nostr.PubKey) bool {
+	if n.circle != nil && n.circle.Has(owner) {
+		return true
+	}
+	l := n.rules.Load().Lists
+	_, author := l.AllowPubKeys[owner]
+	_, repositories := l.AllowRepositories.Owners[owner]
+	return author || repositories
 }
 
 // gitRoom is Room of the store for the repositories, which may be on a disk of their own.
