@@ -3,7 +3,9 @@ package relay
 import (
 	"cmp"
 	"slices"
+	"sync"
 
+	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -17,10 +19,11 @@ type tagValue struct {
 type subject struct {
 	event *nostr.Event
 	tags  map[byte][]string // values of the one-letter tags, sorted, each once
+	text  func() string     // what is searched, as fold has it; made once, when the first search asks
 }
 
 func newSubject(e *nostr.Event) *subject {
-	x := &subject{event: e, tags: map[byte][]string{}}
+	x := &subject{event: e, tags: map[byte][]string{}, text: sync.OnceValue(func() string { return fold(nip34.SearchText(e)) })}
 	for _, t := range e.Tags {
 		if len(t) > 1 && len(t[0]) == 1 {
 			x.tags[t[0][0]] = append(x.tags[t[0][0]], t[1])
@@ -38,6 +41,7 @@ func newSubject(e *nostr.Event) *subject {
 type liveFilter struct {
 	nostr.Filter
 	sub     *subscription
+	words   []string // of the search
 	entries []*entry // the filter's places in the index, which owns them
 }
 
@@ -56,7 +60,7 @@ func (f *liveFilter) matches(x *subject) bool {
 			return false
 		}
 	}
-	return f.Search == "" || finds(terms(f.Search), e)
+	return f.Search == "" || finds(f.words, x.text())
 }
 
 func among[T any](sorted []T, v T, compare func(a, b T) int) bool {

@@ -16,6 +16,7 @@ import (
 const (
 	mostSearch  = 256 // bytes of a search (NIP-50)
 	searchSteps = 30  // steps of work for looking through one event
+	bytesOfStep = 256 // of a searched text, for each of which there is a step more
 )
 
 // terms returns the words and the "quoted phrases" of a search, as fold has them. It leaves out extensions, of the form key:value or
@@ -78,9 +79,8 @@ func fold(s string) string {
 	return strings.Join(strings.Fields(norm.NFC.String(strings.ToLower(s))), " ")
 }
 
-// finds reports whether the searched text of an event has every word of a search.
-func finds(terms []string, e *nostr.Event) bool {
-	text := fold(nip34.SearchText(e))
+// finds reports whether a searched text, as fold has it, has every word of a search.
+func finds(terms []string, text string) bool {
 	for _, word := range terms {
 		if !strings.Contains(text, word) {
 			return false
@@ -114,7 +114,7 @@ func searching(f nostr.Filter) nostr.Filter {
 }
 
 // stored calls yield with the stored events of a filter, newest first. With a search, it yields only events that the search finds, and bills
-// searchSteps for each event that it looks through. Errors of the store wrap errQuery; errors of yield come as they are.
+// searchSteps and more by its text for each event that it looks through. Errors of the store wrap errQuery; errors of yield come as they are.
 func stored(ctx context.Context, v *store.View, bill store.Meter, f nostr.Filter, yield func(store.Row) error) error {
 	if f.Search == "" {
 		for row, err := range v.Query(ctx, f) {
@@ -140,7 +140,11 @@ func stored(ctx context.Context, v *store.View, bill store.Meter, f nostr.Filter
 		if err != nil {
 			return fmt.Errorf("%w: %w", errQuery, err)
 		}
-		if !finds(words, e) {
+		text := fold(nip34.SearchText(e))
+		if err := bill(len(text) / bytesOfStep); err != nil {
+			return fmt.Errorf("%w: %w", errQuery, err)
+		}
+		if !finds(words, text) {
 			continue
 		}
 		if err := yield(row); err != nil {

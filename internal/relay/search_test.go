@@ -89,3 +89,18 @@ func TestACostlySearch(t *testing.T) {
 		c.expect(t, `["CLOSED","s","error: finding the stored events takes too much work; ask for less"]`)
 	})
 }
+
+// TestASearchThroughLongTexts: the work of a search follows the bytes that it looks through, and not the events alone.
+func TestASearchThroughLongTexts(t *testing.T) {
+	inWorld(t, relay.Limits{ScanWork: 3000}, func(t *testing.T, w *world) {
+		repo := event(1, time.Now().Unix()-1000, nip34.KindRepository, "", nostr.Tag{"d", "tool"}, nostr.Tag{"relays", "wss://" + domain})
+		w.put(t, repo)
+		for i := range 10 {
+			w.put(t, event(1, time.Now().Unix()-900+int64(i), nip34.KindIssue, "", nostr.Tag{"a", repo.Address()}, nostr.Tag{"subject", strings.Repeat("x ", 50_000)}))
+		}
+		c := w.dial(t)
+		defer c.close()
+		c.send(t, `["REQ","s",{"search":"nothing"}]`)
+		c.expect(t, `["CLOSED","s","error: finding the stored events takes too much work; ask for less"]`)
+	})
+}

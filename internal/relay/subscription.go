@@ -45,7 +45,7 @@ func (sub *subscription) matches(x *subject) bool {
 func (s *session) newSubscription(req nostr.Req, size int) *subscription {
 	sub := &subscription{id: req.Sub, session: s, cost: size}
 	for _, f := range req.Filters {
-		sub.filters = append(sub.filters, &liveFilter{Filter: s.relay.limits.clamp(f.Canonical()), sub: sub})
+		sub.filters = append(sub.filters, &liveFilter{Filter: s.relay.limits.clamp(f.Canonical()), sub: sub, words: terms(f.Search)})
 	}
 	sub.cost += costOf(req.Filters)
 	return sub

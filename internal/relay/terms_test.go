@@ -2,7 +2,11 @@ package relay
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestTerms(t *testing.T) {
@@ -29,5 +33,17 @@ func TestTerms(t *testing.T) {
 		if got := terms(search); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", search, got, want)
 		}
+	}
+}
+
+// TestATextIsSearchedManyTimes and made ready for that once, however many subscriptions search it.
+func TestATextIsSearchedManyTimes(t *testing.T) {
+	x := newSubject(&nostr.Event{Kind: nip34.KindIssue, Tags: nostr.Tags{{"subject", strings.Repeat("Words ", 1000)}}})
+	f := &liveFilter{Filter: nostr.Filter{Search: "words nothing"}, words: terms("words nothing")}
+	if n := testing.AllocsPerRun(100, func() { f.matches(x) }); n > 0 {
+		t.Errorf("%g allocations for each search", n)
+	}
+	if f.words = terms("Words"); !f.matches(x) {
+		t.Error("a word is not found")
 	}
 }
