@@ -133,7 +133,7 @@ var longHistory = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(60
 var pulled = attack{
 	name:    "pulled-tags",
 	hosts:   true,
-	builds:  20 * time.Second, // until graspd has looked what it lacks
+	builds:  195 * time.Second, // a client who announces a repository has three minutes to push before graspd fetches
 	flags:   append([]string{"--git-sync-concurrency", "8"}, syncing...),
 	does:    "a git server of the attacker, which 40 announcements of 20 addresses name, gives out the pack of nested tags under signed states",
 	bound:   "graspd proves what it fetches as it proves a push, in turns of owners",
