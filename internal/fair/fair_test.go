@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,8 +78,9 @@ func TestWhoTricklesGivesWay(t *testing.T) {
 // TestRoom: what Room finds bounds everybody, and who waits sees within a second that it grew.
 func TestRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := int64(50)
-		a := fair.New(fair.Config{Name: "bytes", Total: 1000, Room: func() int64 { return room }})
+		var room atomic.Int64
+		room.Store(50)
+		a := fair.New(fair.Config{Name: "bytes", Total: 1000, Room: room.Load})
 		got := make(chan error, 1)
 		go func() {
 			g, err := a.Wait(t.Context(), party("one"), 51)
@@ -86,7 +88,7 @@ func TestRoom(t *testing.T) {
 			got <- err
 		}()
 		synctest.Wait()
-		room = 51
+		room.Store(51)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if len(got) == 0 {
