@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,7 @@ func TestMemoryOfAllProcesses(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			total := int64(256<<20) << chance.IntN(6)
 			m := newMemory(total, 1<<30)
-			has := int64(0)
+			var has atomic.Int64
 			commands := []Command{Reach(), UploadPack(true), RepackGeometric(), PackReachable(true, true, gitwire.Filter{})}
 			for i := range 60 {
 				r := Run{Kind: Kind(chance.IntN(3)), Party: fmt.Sprint(i % 5), Reads: chance.Int64N(1 << chance.IntN(40)), Greedy: chance.IntN(3) == 0}
@@ -36,18 +37,18 @@ func TestMemoryOfAllProcesses(t *testing.T) {
 					if c.starts {
 						n *= 2
 					}
-					if has += n; has > total || n > total/2 || each <= 0 {
-						t.Errorf("%d more, of %d: %d", n, total, has)
+					if all := has.Add(n); all > total || n > total/2 || each <= 0 {
+						t.Errorf("%d more, of %d: %d", n, total, all)
 					}
 					time.Sleep(lasts)
-					has -= n
+					has.Add(-n)
 					release()
 				}()
 				synctest.Wait()
 			}
 			time.Sleep(time.Hour)
-			if left := m.Unreturned(); has != 0 || len(left) > 0 {
-				t.Errorf("%d, %q", has, left)
+			if left := m.Unreturned(); has.Load() != 0 || len(left) > 0 {
+				t.Errorf("%d, %q", has.Load(), left)
 			}
 		})
 	}
