@@ -43,8 +43,8 @@ func TestJunkCostsNobodyElse(t *testing.T) {
 	for name, spoil := range junk {
 		for _, neg := range []testkit.NegMode{testkit.NegWorks, testkit.NegClosed} {
 			for _, n := range []int{500, 2000, 20_000} {
-				if n > 2000 && testing.Short() {
-					continue
+				if n > 2000 && (testing.Short() || name != "other content" || neg != testkit.NegWorks) {
+					continue // so many make the same way longer
 				}
 				t.Run(fmt.Sprint(name, " ", neg, " ", n), func(t *testing.T) {
 					bubble(t, func(t *testing.T) { junkCostsNobodyElse(t, spoil.how, neg, n, spoil.asked) })
