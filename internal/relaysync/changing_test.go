@@ -51,7 +51,7 @@ func limitsThatChange(t *testing.T, how testkit.Refusal, told bool, roots int, d
 	for i, l := range [][4]int{{7, 3, 60, 30}, {20, 10, 500, 100}, {7, 3, 60, 30}} {
 		boot.Drop()
 		wait(time.Millisecond)
-		limit(l[0], l[1], l[2], l[3])
+		w.net.Change(func() { limit(l[0], l[1], l[2], l[3]) })
 		if i == 2 {
 			w.stop()
 			w.start()

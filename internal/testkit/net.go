@@ -41,6 +41,13 @@ func (n *Net) Relay(u grasp.RelayURL) *FakeRelay {
 	return f
 }
 
+// Change configures a relay anew, for whoever dials it from then on. Nobody may be connected to it.
+func (n *Net) Change(with func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	with()
+}
+
 // random returns a source of randomness of its own for everything that has a name.
 func random(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
