@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,7 @@ type world struct {
 	rules  policy.Rules
 	served map[nip34.Address]repopage.Repository
 	broken error
-	finds  int
+	finds  *atomic.Int64
 	peer   string // the address from which pages are asked for
 }
 
@@ -49,7 +50,7 @@ func newWorld(t *testing.T, base string, more ...func(*repopage.Config)) *world 
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, peer: "198.51.100.7:1234", rules: policy.Rules{Service: service, Git: true}, served: map[nip34.Address]repopage.Repository{}}
+	w := &world{T: t, finds: new(atomic.Int64), peer: "198.51.100.7:1234", rules: policy.Rules{Service: service, Git: true}, served: map[nip34.Address]repopage.Repository{}}
 	if w.store, err = store.Open(store.Options{Dir: "data", FS: vfs.NewMem(), Rules: w.rules.Fingerprint()}); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func newWorld(t *testing.T, base string, more ...func(*repopage.Config)) *world 
 	c := repopage.Config{
 		Store: w.store, Service: service, Rules: func() policy.Rules { return w.rules },
 		Find: func(of nip34.Address) (repopage.Repository, bool, error) {
-			w.finds++
+			w.finds.Add(1)
 			r, ok := w.served[of]
 			return r, ok, w.broken
 		},
@@ -380,8 +381,8 @@ func TestWhoAsksOften(t *testing.T) {
 		for ; code == 200 && n < 200; n++ {
 			code = w.ask("GET", pathOf(of), browser).Code
 		}
-		if code != http.StatusTooManyRequests || n < 30 || w.finds != n-1 {
-			t.Errorf("%d after %d requests, %d looked up", code, n, w.finds)
+		if code != http.StatusTooManyRequests || n < 30 || w.finds.Load() != int64(n-1) {
+			t.Errorf("%d after %d requests, %d looked up", code, n, w.finds.Load())
 		}
 		if rec := w.ask("GET", pathOf(of), browser); rec.Header().Get("Retry-After") == "" || rec.Header().Get("Content-Security-Policy") == "" {
 			t.Errorf("%v", rec.Header())
