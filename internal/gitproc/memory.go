@@ -21,13 +21,15 @@ const (
 	leastMemory = 64 << 20
 	usualMemory = 256 << 20
 	memoryWait  = 2 * time.Minute
+
+	littleMemory = 64 << 20 // beside what each of two processes needs at least: the part for those who take little is for such a fetch
 )
 
 // newMemory makes an account of so many bytes, of which one process gets no more than half, and no more than most.
 func newMemory(total, most int64) *memory {
 	m := &memory{most: min(most, total/2)}
 	m.least = min(m.most, max(leastMemory, min(usualMemory, total/8)))
-	m.Account = fair.New(fair.Config{Name: "bytes of memory for git", Total: total, Little: m.least, Places: 1024, PlacesOne: 1024, Most: memoryWait})
+	m.Account = fair.New(fair.Config{Name: "bytes of memory for git", Total: total, Little: 2*m.least + littleMemory, Places: 1024, PlacesOne: 1024, Most: memoryWait})
 	return m
 }
 

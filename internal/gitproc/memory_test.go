@@ -71,9 +71,11 @@ func TestLittleWorkFindsMemory(t *testing.T) {
 		if len(second) > 0 {
 			t.Error("both have half of it")
 		}
+		var little func()
 		for i := range 3 {
-			if each, _, err := m.take(t.Context(), Reach(), Run{Party: fmt.Sprint(i), AtOnce: true}); err != nil || each != 128<<20 {
-				t.Errorf("%d, %v", each, err)
+			var each int64
+			if each, little, err = m.take(t.Context(), Reach(), Run{Party: fmt.Sprint(i), Reads: 1 << 20, AtOnce: true}); err != nil || each != 130<<20 {
+				t.Fatalf("%d, %v", each, err)
 			}
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -86,6 +88,7 @@ func TestLittleWorkFindsMemory(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		first()
+		little()
 		if _, _, err := m.take(t.Context(), Reach(), Run{Party: "b", Greedy: true, AtOnce: true}); err != nil {
 			t.Error(err)
 		}
