@@ -52,11 +52,11 @@ func (a *Account) Charge(p Party, d time.Duration) {
 	a.note(a.Now(), p, d)
 }
 
-// Left returns how much nobody has.
+// Left returns how much there is that nobody has.
 func (a *Account) Left() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.total() - a.used
+	return max(0, a.total()-a.used)
 }
 
 // Waiting returns how many wait.

@@ -29,7 +29,7 @@ type Party struct {
 type Config struct {
 	Name    string           // what parties share, in the plural
 	Total   int64            // more than 0
-	Room    func() int64     // how much more there is just now, such as bytes of the disk; must not block. Nil is without a bound
+	Room    func() int64     // how much all may have together just now, such as bytes of the disk; must not block. Nil is Total
 	Address int64            // 0 is Total
 	Network int64            // 0 is four times Address, but at most half of Total or Address
 	Owner   int64            // 0 is Total

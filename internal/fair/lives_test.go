@@ -76,7 +76,7 @@ func (m *model) sum(ok func(fair.Party) bool) (n int64) {
 
 func (m *model) used() int64 { return m.sum(func(fair.Party) bool { return true }) }
 func (m *model) total() int64 {
-	return min(m.Total, m.used()+max(0, m.Room()))
+	return min(m.Total, max(0, m.Room()))
 }
 func (m *model) has(who string) int64 { return m.sum(func(p fair.Party) bool { return top(p) == who }) }
 
@@ -275,7 +275,7 @@ func live(t *testing.T, r *rand.Rand, steps int) {
 			if r.IntN(2) == 0 {
 				a.Charge(g.of, 10*time.Second)
 				for _, who := range []string{top(g.of), "owner " + g.of.Owner} {
-					if who != "" {
+					if who != "" && who != "owner " { // nobody is the owner
 						m.use.Add(now, who, 10*time.Second)
 					}
 				}
@@ -291,7 +291,7 @@ func live(t *testing.T, r *rand.Rand, steps int) {
 				t.Fatalf("step %d: %v has %d, want %d", step, g.of, size, g.size)
 			}
 		}
-		if left, want := a.Left(), m.total()-m.used(); left != want || a.Waiting() != len(m.waiting) {
+		if left, want := a.Left(), max(0, m.total()-m.used()); left != want || a.Waiting() != len(m.waiting) {
 			t.Fatalf("step %d: %d left, want %d; %d wait, want %d", step, left, want, a.Waiting(), len(m.waiting))
 		}
 	}

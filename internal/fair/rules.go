@@ -12,12 +12,12 @@ type turnedAway struct {
 	at  time.Time
 }
 
-// total returns how much there is for all, with what is taken already.
+// total returns how much there is for all, with what is taken already. It may be less than that.
 func (b *book) total() int64 {
 	if b.Room == nil {
 		return b.Total
 	}
-	return min(b.Total, b.used+max(0, b.Room()))
+	return min(b.Total, max(0, b.Room()))
 }
 
 // bound says why a party may not have n more, whatever others have; Granted where they may.

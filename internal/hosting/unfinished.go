@@ -10,7 +10,8 @@ import (
 )
 
 // Unfinished packs take disk before anybody knows whether they belong here. They take no more than half of what is free above the floor, so that
-// one who begins many and ends none keeps nobody's events out. Whoever brings less than slowPack a second gives way first, and then who has most.
+// one who begins many and ends none keeps nobody's events out. What they have written already is free no more, so the half is of what is left.
+// Whoever brings less than slowPack a second gives way first, and then who has most.
 const (
 	slowPack = 16 << 10
 	packWait = 20 * time.Second // for which a pack waits for room

@@ -63,6 +63,32 @@ func TestUnfinishedPacksTakeHalfOfTheDisk(t *testing.T) {
 	if room := w.host.RoomForPacks(); room != 4<<20 {
 		t.Errorf("room for %d bytes of packs where 8 MiB are free", room)
 	}
+	// What a pack has taken of the disk is not free any more, and counts for its half.
+	free.Store(16 << 20)
+	e := w.announce(1, "tool", now)
+	tip := w.newRepo().commit("one")
+	w.state(1, "tool", now, "refs/heads/main", tip)
+	pack, in := io.Pipe()
+	done := make(chan githttp.PushResult, 1)
+	go func() {
+		done <- w.host.Push(t.Context(), githttp.PushCall{
+			Of: addressOf(e), From: "192.0.2.1", Network: "192.0.2.1", Pack: pack, Progress: func(string) {},
+			Push: &gitwire.Push{Commands: []gitwire.Command{{Ref: "refs/heads/main", New: ok(gitwire.ParseObjectID([]byte(tip)))}}},
+		})
+	}()
+	const written = 3 << 20
+	if _, err := in.Write(append([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x09"), make([]byte, written)...)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write([]byte{0}); err != nil { // so there is disk for all before
+		t.Fatal(err)
+	}
+	free.Store(16<<20 - written)
+	if room := w.host.RoomForPacks(); 2*written+room > 8<<20 {
+		t.Errorf("room for %d bytes more, where %d are to be taken and 16 MiB were free", room, 2*written)
+	}
+	in.CloseWithError(errors.New("the client leaves"))
+	<-done
 	free.Store(0)
 	if room := w.host.RoomForPacks(); room != 0 {
 		t.Errorf("room for %d bytes of packs on a full disk", room)
