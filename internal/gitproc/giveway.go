@@ -3,6 +3,7 @@ package gitproc
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -44,10 +45,13 @@ func (s *slots) runs(c work, usual time.Duration, kill func(error)) (ended func(
 	}
 }
 
-// press has a process end so that w, which has waited for long, gets a slot. One at a time ends.
+// press has a process end so that w, which has waited for long, gets a slot. One at a time ends, and none where w has its slot meanwhile.
 func (s *slots) press(w *waiter) {
 	s.mu.Lock()
-	victim := s.victim(time.Now(), w)
+	var victim *active
+	if slices.Contains(s.waiting[w.party], w) {
+		victim = s.victim(time.Now(), w)
+	}
 	if victim != nil {
 		victim.gone = true
 	}

@@ -133,3 +133,21 @@ func TestHeavyWorkGivesWayToHeavyWork(t *testing.T) {
 		}
 	})
 }
+
+// TestNobodyGivesWayToWhoWasServed: the slot may have come in the same moment in which others were to give way.
+func TestNobodyGivesWayToWhoWasServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(newSlots(2, 64, 8))
+		for range 2 {
+			q.run(t, "a", 0, time.Hour)
+		}
+		w := q.s.ask(parse("b"))
+		time.Sleep(time.Minute)
+		q.s.leave(w)
+		q.s.press(w)
+		synctest.Wait()
+		if got := q.got(); got != "a a" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
