@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,9 +51,12 @@ const (
 	mostWait  = 250 * time.Millisecond
 )
 
-// misses says what honest parties bear beyond that; nothing where the bound is met. Nobody honest may be refused.
+// misses says what honest parties bear beyond that, and what became of graspd; nothing where the bound is met. Nobody honest may be refused.
 func (r row) misses() string {
-	var all []string
+	all := slices.Clone(r.left)
+	if r.died != "" {
+		all = append(all, "graspd ended: "+r.died)
+	}
 	for _, x := range []struct {
 		what          string
 		before, under sample
