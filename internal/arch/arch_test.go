@@ -52,7 +52,7 @@ var layers = map[string]int{
 	"internal/policy":     4,
 	"internal/mailbox":    4,
 	"internal/refs":       4,
-	"internal/health":     4,
+	"internal/health":     1,
 	"internal/slots":      4,
 	"internal/status":     4,
 	"internal/likeness":   5,

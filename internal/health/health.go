@@ -7,8 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"time"
-
-	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Now is a reading of both clocks. An age is the larger of the two differences, so
@@ -37,8 +35,8 @@ func Later(at, now time.Duration) time.Duration {
 
 // Terms say when graspd tries a server again.
 type Terms struct {
-	Self nostr.PubKey // who tries
-	URL  string       // whom; Self and URL together decide the random part of a wait
+	Self [32]byte // who tries
+	URL  string   // whom; Self and URL together decide the random part of a wait
 
 	BaseBackoff, MaxBackoff time.Duration // the first wait, which doubles, and the longest
 	DeadAfter, DeadRetry    time.Duration // after how long a time of failure the server counts as dead, and how long to wait between attempts then
