@@ -43,31 +43,31 @@ fuzz: ## every fuzz target for FUZZTIME
 	  done; \
 	done
 
-mutate: ## plant faults, all or those of the package ONLY (internal/relay) or with ONLY in their name, and say which test catches each
+mutate: ## plant faults, all or those of the package ONLY (internal/serve/relay) or with ONLY in their name, and say which test catches each
 	cd mutate && go run . -root .. -only '$(ONLY)' -run '$(TESTS)' $(if $(NEW),-new)
 
 crash: ## kill graspd RUNS times under load, and RUNS times under pushes, and check what is on disk after each
 	go test -count=1 -run '^TestCrash' -v -timeout 24h ./cmd/graspd -args -runs $(RUNS) $(if $(SEED),-seed $(SEED))
 
 hostile: ## random clients at a relay, and then random clients of git at a host, under the race detector, for FOR (1m) each, from SEED (1) on
-	go test -race -count=1 -run '^TestHostile$$' -v -timeout 24h ./internal/relay -args -for $(or $(FOR),1m) -seed $(or $(SEED),1)
-	go test -race -count=1 -run '^TestHostile$$' -v -timeout 24h ./internal/hosting -args -for $(or $(FOR),1m) -seed $(or $(SEED),1)
+	go test -race -count=1 -run '^TestHostile$$' -v -timeout 24h ./internal/serve/relay -args -for $(or $(FOR),1m) -seed $(or $(SEED),1)
+	go test -race -count=1 -run '^TestHostile$$' -v -timeout 24h ./internal/git/hosting -args -for $(or $(FOR),1m) -seed $(or $(SEED),1)
 
 nightly: ## the tests of every package, or of PACKAGES, RUNS times under load; started again, it goes on where it was
 	RUNS=$(RUNS) PACKAGES='$(PACKAGES)' .ci/nightly
 
 scale: ## the engine at the sizes that it is made for, with a report
-	go test -run '^TestScale$$' -v -count=1 ./internal/plan -args -scale
+	go test -run '^TestScale$$' -v -count=1 ./internal/sync/peer -args -scale
 
 sim: ## RUNS random worlds of whole relays from seed FIRST on, and ten times as many of git servers; or the world of SEED, told as it goes
 ifdef SEED
-	go test -count=1 -run '^TestWorlds$$' -v ./internal/sim -args -seed $(SEED)
+	go test -count=1 -run '^TestWorlds$$' -v ./internal/test/sim -args -seed $(SEED)
 else
 	@# One process lives its worlds one after the other, so that a seed is the same run each time; two take half the time.
-	go test -count=1 -run '^Test(Worlds|RandomDaysOfHosts)$$' -timeout 24h ./internal/sim -args -first $(FIRST) -runs $$(( $(RUNS) / 2 )) & one=$$!; \
-	go test -count=1 -run '^Test(Worlds|RandomDaysOfHosts)$$' -timeout 24h ./internal/sim -args -first $$(( $(FIRST) + $(RUNS) / 2 )) -runs $$(( ($(RUNS) + 1) / 2 )); other=$$?; wait $$one && exit $$other
+	go test -count=1 -run '^Test(Worlds|RandomDaysOfHosts)$$' -timeout 24h ./internal/test/sim -args -first $(FIRST) -runs $$(( $(RUNS) / 2 )) & one=$$!; \
+	go test -count=1 -run '^Test(Worlds|RandomDaysOfHosts)$$' -timeout 24h ./internal/test/sim -args -first $$(( $(FIRST) + $(RUNS) / 2 )) -runs $$(( ($(RUNS) + 1) / 2 )); other=$$?; wait $$one && exit $$other
 	@# Worlds of git servers take a tenth of a second each.
-	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/gitplan -args -first $$(( 10 * $(FIRST) + 1 )) -runs $$(( 10 * $(RUNS) ))
+	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/git/gitplan -args -first $$(( 10 * $(FIRST) + 1 )) -runs $$(( 10 * $(RUNS) ))
 endif
 
 load: build ## many clients on loopback for LOAD (10m); the report replaces the one in the file REPORT
@@ -103,8 +103,8 @@ browser: ## the pages in a real browser, under axe and Lighthouse; installs what
 
 libsecp256k1: ## build with libsecp256k1 to check signatures, and test that; installs Debian's package where there is none
 	@test -e /usr/include/secp256k1_schnorrsig.h || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libsecp256k1-dev >/dev/null; }
-	CGO_ENABLED=1 go vet -tags libsecp256k1 ./internal/bip340
-	CGO_ENABLED=1 go test -tags libsecp256k1 ./internal/bip340 ./internal/nostr
+	CGO_ENABLED=1 go vet -tags libsecp256k1 ./internal/protocol/bip340
+	CGO_ENABLED=1 go test -tags libsecp256k1 ./internal/protocol/bip340 ./internal/protocol/nostr
 	CGO_ENABLED=1 go build -tags libsecp256k1 -o /dev/null ./cmd/graspd
 
 release: ## archives, packages, SBOMs and checksums of the commit that is checked out, made twice, into dist/; VERSION names it
@@ -112,8 +112,8 @@ release: ## archives, packages, SBOMs and checksums of the commit that is checke
 	cd release && go run . -root .. -out ../dist $(if $(VERSION),-version '$(VERSION)') $(if $(SYSTEMS),-systems '$(SYSTEMS)') $(if $(ONCE),-once) $(if $(WARM),-warm)
 
 docs: ## write the pages that are made from the source, and the picture of the operator's page
-	go test ./internal/arch -run LogLines -args -update
-	go test ./internal/metrics -run EveryMetric -args -update
+	go test ./internal/test/arch -run LogLines -args -update
+	go test ./internal/operate/metrics -run EveryMetric -args -update
 	go test ./cmd/graspd -run FlagsPage -args -update
 	cd interop && CHROMIUM=$(CHROMIUM) PICTURE=../../docs/page.png go test -count=1 -run Picture ./browser
 

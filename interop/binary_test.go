@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // node is a running graspd.

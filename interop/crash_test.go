@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 	gonostr "github.com/nbd-wtf/go-nostr"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // What was answered OK is there after kill -9, whenever that comes.

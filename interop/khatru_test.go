@@ -14,7 +14,7 @@ import (
 	"github.com/fiatjaf/khatru"
 	gonostr "github.com/nbd-wtf/go-nostr"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // startKhatru runs khatru on eventstore's badger with the limits that both have by default, holding events as they are: also those

@@ -9,7 +9,7 @@ import (
 
 	gonostr "github.com/nbd-wtf/go-nostr"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // What is asked of a relay that tells no limits of its own, at most.

@@ -8,7 +8,7 @@ import (
 
 	gonostr "github.com/nbd-wtf/go-nostr"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // An empty graspd fills itself from khatru and stays live on all of it.

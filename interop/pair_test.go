@@ -9,7 +9,7 @@ import (
 
 	gonostr "github.com/nbd-wtf/go-nostr"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // Two graspd whose repositories list both fill each other from halves that have nothing in common.

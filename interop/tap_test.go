@@ -14,7 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // tap stands between graspd and a relay. It carries every frame unchanged, unless forge is set, and remembers what went past.

@@ -7,7 +7,7 @@ import (
 
 	gonostr "github.com/nbd-wtf/go-nostr"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // A relay that turns out to hold nearly the same is asked as a whole from then on: nothing else, and nothing again.

@@ -31,10 +31,10 @@ func TestCulprit(t *testing.T) {
 	for printed, want := range map[string]string{
 		"=== x\n--- FAIL: TestA (0.01s)\n    --- FAIL: TestA/b (0.00s)\nFAIL\n":                                          "TestA",
 		"panic: test timed out after 5m0s\n\trunning tests:\n\t\tTestB (4m59s)\n\ngoroutine 1":                           "TestB",
-		"fatal error: all goroutines are asleep - deadlock!\n\ngraspd/internal/plan.TestC.func1(...)":                    "TestC",
+		"fatal error: all goroutines are asleep - deadlock!\n\ngraspd/internal/sync/peer.TestC.func1(...)":               "TestC",
 		"=== RUN   TestD\n--- PASS: TestD (0.00s)\n=== RUN   TestE\n=== RUN   TestE/in_the_writer\npanic: nil pointer\n": "TestE",
-		"=== RUN   TestD\nFAIL\tgraspd/internal/plan [setup failed]\n":                                                   "",
-		"# graspd/internal/plan\n./x.go:1:2: declared and not used\nFAIL\tgraspd/internal/plan [build failed]":           "",
+		"=== RUN   TestD\nFAIL\tgraspd/internal/sync/peer [setup failed]\n":                                              "",
+		"# graspd/internal/sync/peer\n./x.go:1:2: declared and not used\nFAIL\tgraspd/internal/sync/peer [build failed]": "",
 	} {
 		if got := culprit(printed); got != want {
 			t.Errorf("%q: got %q, want %q", printed, got, want)

@@ -16,31 +16,31 @@ import (
 
 // engine are the packages whose tests have to notice a fault in what fills the
 // relay, in this order: the quickest tests first.
-var engine = []string{"./internal/want", "./internal/live", "./internal/plan", "./internal/relaysync", "./internal/sim"}
+var engine = []string{"./internal/sync/want", "./internal/sync/peer/livesubs", "./internal/sync/peer", "./internal/sync/relaysync", "./internal/test/sim"}
 
 // packages are those whose tests are asked in turn: the fault's own, then, for what the engine and the safety of events rest
 // on, the engine's.
 func (f fault) packages() []string {
 	own := "./" + f.pkg
 	switch f.pkg {
-	case "internal/store": // and by what mends it
-		return append([]string{own, "./internal/mend"}, engine...)
-	case "internal/ingest", "internal/want", "internal/live", "internal/plan", "internal/relaysync", "internal/grasp", "internal/policy":
+	case "internal/events/store": // and by what mends it
+		return append([]string{own, "./internal/events/store/storecheck"}, engine...)
+	case "internal/events/ingest", "internal/sync/want", "internal/sync/peer/livesubs", "internal/sync/peer", "internal/sync/relaysync", "internal/protocol/grasp", "internal/events/policy":
 		return append([]string{own}, slices.DeleteFunc(slices.Clone(engine), func(p string) bool { return p == own })...)
-	case "internal/layout", "internal/kv", "internal/index": // by those who write and read by it
-		return []string{own, "./internal/store", "./internal/mend"}
-	case "internal/mend":
-		return []string{own, "./internal/store"}
-	case "internal/health", "internal/slots", "internal/refusal", "internal/gather", "internal/demands", "internal/coverage", "internal/survey", "internal/paging", "internal/compare": // by those that they are parts of
+	case "internal/events/store/layout", "internal/events/store/kv", "internal/events/store/index": // by those who write and read by it
+		return []string{own, "./internal/events/store", "./internal/events/store/storecheck"}
+	case "internal/events/store/storecheck":
+		return []string{own, "./internal/events/store"}
+	case "internal/base/backoff", "internal/sync/slots", "internal/sync/peer/refusal", "internal/sync/relaysync/gather", "internal/sync/peer/demands", "internal/sync/peer/coverage", "internal/sync/peer/survey", "internal/sync/peer/paging", "internal/sync/peer/reconcile": // by those that they are parts of
 		return append([]string{own}, engine...)
-	case "internal/ledger": // by the door, and by what joins it and the disk
-		return []string{own, "./internal/ingest", "./internal/hosting"}
-	case "internal/publicnet": // by whatever dials on it
-		return []string{own, "./internal/relayconn"}
-	case "internal/front": // by what answers behind it
-		return []string{own, "./internal/node", "./internal/relay"}
+	case "internal/events/refdb": // by the door, and by what joins it and the disk
+		return []string{own, "./internal/events/ingest", "./internal/git/hosting"}
+	case "internal/base/publicnet": // by whatever dials on it
+		return []string{own, "./internal/sync/relayconn"}
+	case "internal/serve/front": // by what answers behind it
+		return []string{own, "./internal/node", "./internal/serve/relay"}
 	case "internal/node": // in whole worlds, and as a command
-		return []string{own, "./internal/sim", "./cmd/graspd"}
+		return []string{own, "./internal/test/sim", "./cmd/graspd"}
 	}
 	return []string{own}
 }
@@ -118,7 +118,7 @@ func writeOverlay(dir, file, changed string) (string, error) {
 var (
 	failed  = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 	running = regexp.MustCompile(`(?m)^\s+(Test\w+) \(\d`) // what ran when the time was up
-	onStack = regexp.MustCompile(`graspd/internal/\w+\.(Test\w+)`)
+	onStack = regexp.MustCompile(`graspd/internal/[\w/]+\.(Test\w+)`)
 	begun   = regexp.MustCompile(`(?m)^=== RUN   (Test\w+)`)
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // fetch gets one page of the private listener.

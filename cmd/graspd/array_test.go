@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 func TestEntriesOfAFile(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/backup"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/backup"
 )
 
 // backupOptions are the settings of the backup command.

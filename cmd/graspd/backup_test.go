@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // TestBackupWhileEventsArrive: the copy of a relay that runs is sound, has what was acknowledged before, and can be

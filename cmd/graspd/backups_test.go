@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // TestARelayMakesBackupsByItself: one is there soon after the first start, status tells of it, a second start makes no other, and tar makes

@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/graspd/graspd/internal/backup"
-	"github.com/graspd/graspd/internal/mend"
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/events/store/storecheck"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/progress"
-	"github.com/graspd/graspd/internal/store"
-	"github.com/graspd/graspd/internal/words"
+	"github.com/graspd/graspd/internal/operate/backup"
+	"github.com/graspd/graspd/internal/operate/progress"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // unreadable marks an error that keeps the check from saying anything about a store.
@@ -50,7 +50,7 @@ func checkCommand(ctx context.Context, args []string, std stdio, env environment
 	defer p.End()
 	git.meter = meterOf(std, c.Quiet, "checking", "repositories")
 	defer git.meter.End()
-	o := mend.CheckOptions{Verifier: nostr.Schnorr{}, Progress: func(done, all int64) { p.Show(done, max(done, all), done) }}
+	o := storecheck.CheckOptions{Verifier: nostr.Schnorr{}, Progress: func(done, all int64) { p.Show(done, max(done, all), done) }}
 	if flags.repair {
 		err = c.repair(ctx, std, o, p, git)
 	} else {
@@ -74,7 +74,7 @@ func (c *Config) openToRead() (*store.Store, error) {
 }
 
 // check reads the whole store and the git data, and prints what is wrong.
-func (c *Config) check(ctx context.Context, std stdio, o mend.CheckOptions, p *progress.Meter, git gitCheck) (err error) {
+func (c *Config) check(ctx context.Context, std stdio, o storecheck.CheckOptions, p *progress.Meter, git gitCheck) (err error) {
 	if err := c.checkBackup(ctx, std); err != nil {
 		return err
 	}
@@ -85,13 +85,13 @@ func (c *Config) check(ctx context.Context, std stdio, o mend.CheckOptions, p *p
 	defer func() { err = errors.Join(err, s.Close()) }()
 	v := s.View()
 	defer v.Close()
-	r, err := mend.CheckWith(ctx, v, o)
+	r, err := storecheck.CheckWith(ctx, v, o)
 	p.End()
 	if err = errors.Join(err, s.Failure()); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "%s with %d index rows, %d remembered with %d rows, %d named rows\n",
-		words.Number(r.Events, "event", "events"), r.Rows, r.Remembered, r.RememberedRows, r.Named)
+		safetext.Number(r.Events, "event", "events"), r.Rows, r.Remembered, r.RememberedRows, r.Named)
 	wrong := listed(r.Problems, r.More)
 	of := node.StoreIn(c.Data)
 	if len(wrong) == 0 { // else the rows of repositories are in doubt, too
@@ -127,13 +127,13 @@ func (c *Config) checkBackup(ctx context.Context, std stdio) error {
 }
 
 // repair builds the store anew, mends the git data, and prints what became of the old store.
-func (c *Config) repair(ctx context.Context, std stdio, o mend.CheckOptions, p *progress.Meter, git gitCheck) error {
+func (c *Config) repair(ctx context.Context, std stdio, o storecheck.CheckOptions, p *progress.Meter, git gitCheck) error {
 	if err := backup.Unmark(c.Data); err != nil {
 		return err
 	}
 	so := c.storeOptions()
 	so.Dir = node.StoreIn(c.Data)
-	r, err := mend.Repair(ctx, so, o)
+	r, err := storecheck.Repair(ctx, so, o)
 	p.End()
 	if err != nil {
 		return err
@@ -141,9 +141,9 @@ func (c *Config) repair(ctx context.Context, std stdio, o mend.CheckOptions, p *
 	if r.Salvaged != nil {
 		fmt.Fprintf(std.out, "read file by file: %s\n", oneLine(r.Salvaged))
 	}
-	fmt.Fprintf(std.out, "%s was built anew from %s and is sound", so.Dir, words.Number(r.Events, "event", "events"))
+	fmt.Fprintf(std.out, "%s was built anew from %s and is sound", so.Dir, safetext.Number(r.Events, "event", "events"))
 	if r.LeftOut > 0 {
-		fmt.Fprintf(std.out, "; it leaves out %s, deleted, replaced or there twice", words.Number(r.LeftOut, "entry", "entries"))
+		fmt.Fprintf(std.out, "; it leaves out %s, deleted, replaced or there twice", safetext.Number(r.LeftOut, "entry", "entries"))
 	}
 	fmt.Fprintf(std.out, "\nthe old one is kept in %s until you remove it\n", r.Old)
 	lost, err := git.repair(ctx, c, std)

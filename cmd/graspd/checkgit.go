@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/graspd/graspd/internal/audit"
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/gitcheck"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/progress"
-	"github.com/graspd/graspd/internal/store"
-	"github.com/graspd/graspd/internal/words"
+	"github.com/graspd/graspd/internal/operate/progress"
 )
 
 // gitCheck says whether and with which git program the check looks at the git data.
@@ -24,23 +24,23 @@ type gitCheck struct {
 
 // check looks at the git data beside a store, if there is any, prints what it found and returns the problems.
 func (g gitCheck) check(ctx context.Context, c *Config, std stdio, s *store.Store) (problems []string, err error) {
-	err = g.on(ctx, c, s, true, func(a audit.Config) error {
-		r, err := audit.Check(ctx, a)
+	err = g.on(ctx, c, s, true, func(a gitcheck.Config) error {
+		r, err := gitcheck.Check(ctx, a)
 		g.meter.End()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(std.out, "%s with %s and %s of packs\n", words.Number(r.Repositories, "repository", "repositories"), words.Number(r.Refs, "ref", "refs"),
+		fmt.Fprintf(std.out, "%s with %s and %s of packs\n", safetext.Number(r.Repositories, "repository", "repositories"), safetext.Number(r.Refs, "ref", "refs"),
 			megabytes(r.Bytes))
 		if r.Behind > 0 {
-			fmt.Fprintf(std.out, "the files of %s are older than the refs: the next start writes them\n", words.Number(r.Behind, "repository", "repositories"))
+			fmt.Fprintf(std.out, "the files of %s are older than the refs: the next start writes them\n", safetext.Number(r.Behind, "repository", "repositories"))
 		}
 		if r.Unshown > 0 {
 			fmt.Fprintf(std.out, "%s no ref though the commits are here: graspd check --repair adds it\n",
-				words.Number(r.Unshown, "pull request has", "pull requests have"))
+				safetext.Number(r.Unshown, "pull request has", "pull requests have"))
 		}
 		if r.Unnamed > 0 {
-			fmt.Fprintf(std.out, "%s to no repository: graspd removes that when it runs\n", words.Number(r.Unnamed, "directory belongs", "directories belong"))
+			fmt.Fprintf(std.out, "%s to no repository: graspd removes that when it runs\n", safetext.Number(r.Unnamed, "directory belongs", "directories belong"))
 		}
 		problems = listed(r.Problems, r.More)
 		return nil
@@ -58,23 +58,23 @@ func (g gitCheck) repair(ctx context.Context, c *Config, std stdio) (lost []stri
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	err = g.on(ctx, c, s, false, func(a audit.Config) error {
-		r, err := audit.Repair(ctx, a)
+	err = g.on(ctx, c, s, false, func(a gitcheck.Config) error {
+		r, err := gitcheck.Repair(ctx, a)
 		g.meter.End()
 		if err != nil {
 			return err
 		}
 		if r.Rows > 0 {
-			fmt.Fprintf(std.out, "the refs of %s were made anew from the stored events\n", words.Number(r.Rows, "repository", "repositories"))
+			fmt.Fprintf(std.out, "the refs of %s were made anew from the stored events\n", safetext.Number(r.Rows, "repository", "repositories"))
 		}
 		if r.Files > 0 {
-			fmt.Fprintf(std.out, "the files of %s were made anew\n", words.Number(r.Files, "repository", "repositories"))
+			fmt.Fprintf(std.out, "the files of %s were made anew\n", safetext.Number(r.Files, "repository", "repositories"))
 		}
 		if r.Tips > 0 {
-			fmt.Fprintf(std.out, "the refs of %s were made anew\n", words.Number(r.Tips, "pull request", "pull requests"))
+			fmt.Fprintf(std.out, "the refs of %s were made anew\n", safetext.Number(r.Tips, "pull request", "pull requests"))
 		}
 		if r.Found > 0 {
-			fmt.Fprintf(std.out, "%s that the store had lost: found again by the files\n", words.Number(r.Found, "repository", "repositories"))
+			fmt.Fprintf(std.out, "%s that the store had lost: found again by the files\n", safetext.Number(r.Found, "repository", "repositories"))
 		}
 		lost = listed(r.Problems, r.More)
 		return nil
@@ -83,7 +83,7 @@ func (g gitCheck) repair(ctx context.Context, c *Config, std stdio) (lost []stri
 }
 
 // on calls do with the opened git data; it does nothing where there is none or nobody wants the check.
-func (g gitCheck) on(ctx context.Context, c *Config, s *store.Store, readOnly bool, do func(audit.Config) error) (err error) {
+func (g gitCheck) on(ctx context.Context, c *Config, s *store.Store, readOnly bool, do func(gitcheck.Config) error) (err error) {
 	if !g.wanted {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (g gitCheck) on(ctx context.Context, c *Config, s *store.Store, readOnly bo
 		return err
 	}
 	defer func() { err = errors.Join(err, disk.Close()) }()
-	return do(audit.Config{Store: s, Disk: disk, Rand: rand.Reader, Now: time.Now,
+	return do(gitcheck.Config{Store: s, Disk: disk, Rand: rand.Reader, Now: time.Now,
 		Progress: func(done, all int64) { g.meter.Show(done, all, done) }})
 }
 

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/ledger"
-	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/store"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // pushed is a data directory with a repository that somebody has pushed to, and that somebody.
@@ -234,7 +234,7 @@ func TestRepairShowsPullRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := s.View()
-	r, err := ledger.Read(v, nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: "proj"})
+	r, err := refdb.Read(v, nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: "proj"})
 	v.Close()
 	if err != nil || len(r.Refs.PullRequests) != 1 {
 		t.Fatalf("%+v, %v", r.Refs, err)

@@ -5,13 +5,13 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/graspd/graspd/internal/front"
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/relaysync"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip11"
+	"github.com/graspd/graspd/internal/serve/front"
+	"github.com/graspd/graspd/internal/sync/relaysync"
 )
 
 // Config has every setting of graspd. The flag table in flags.go gives each setting its flag, its environment variable and its default. A

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/graspd/graspd/internal/conffile"
+	"github.com/graspd/graspd/internal/operate/conffile"
 )
 
 // configBytes bounds a configuration file.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 )
 
 // TestCrashOfPushes kills a graspd again and again while people push to repositories that it hosts, and checks after each what is

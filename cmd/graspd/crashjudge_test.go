@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // judge checks a data directory that nobody uses: it is sound, it has all that is certain but what something took

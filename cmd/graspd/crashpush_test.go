@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/relayconn"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/sync/relayconn"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // contributor maintains a repository, with somebody else whose own follows, and goes on after every kill where they were.

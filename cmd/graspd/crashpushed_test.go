@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/relayconn"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/sync/relayconn"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // judge requires that all that was acknowledged is there and nothing else is shown, that it can be cloned and is whole, and that

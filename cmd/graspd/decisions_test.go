@@ -5,20 +5,20 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/graspd/graspd/internal/moderate"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/operate/moderation"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // TestTablesOfDecisionsFitTheTerminal: on a terminal no line of restore's and journal's tables has more than 80 characters, and elsewhere
 // nothing is cut.
 func TestTablesOfDecisionsFitTheTerminal(t *testing.T) {
-	subject := moderate.Subject{Sort: moderate.Repository, D: strings.Repeat("a-long-name", 5)}
+	subject := moderation.Subject{Sort: moderation.Repository, D: strings.Repeat("a-long-name", 5)}
 	long := strings.Repeat("somebody's words ", 9) + "end"
-	cases := []moderate.Case{
-		{N: 12345, Subject: subject, By: long, Why: long, Keep: 1_700_000_000, State: moderate.Forgotten, Events: map[nostr.Kind]int64{1: 123456}},
-		{N: 1, Subject: subject, State: moderate.Aside},
+	cases := []moderation.Case{
+		{N: 12345, Subject: subject, By: long, Why: long, Keep: 1_700_000_000, State: moderation.Forgotten, Events: map[nostr.Kind]int64{1: 123456}},
+		{N: 1, Subject: subject, State: moderation.Aside},
 	}
-	entries := []moderate.Entry{{N: 12345, At: 1_700_000_000, By: long, Did: moderate.Settled, Subject: subject.String(), Why: long, Events: map[nostr.Kind]int64{1: 123456}}}
+	entries := []moderation.Entry{{N: 12345, At: 1_700_000_000, By: long, Did: moderation.Settled, Subject: subject.String(), Why: long, Events: map[nostr.Kind]int64{1: 123456}}}
 	told := func(width int) string {
 		var b strings.Builder
 		if err := printCases(&b, cases, width); err != nil {

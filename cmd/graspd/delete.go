@@ -14,13 +14,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/moderate"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/moderation"
+	"github.com/graspd/graspd/internal/operate/statustext"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/status"
-	"github.com/graspd/graspd/internal/statustext"
-	"github.com/graspd/graspd/internal/words"
 )
 
 // deletion has the settings of the delete command.
@@ -38,7 +38,7 @@ func (d *deletion) settings(env environment) []setting {
 		list("repository", "", "take away this repository (30617:key:identifier, naddr or npub/identifier), and what is about it alone", &d.repositories).as("REPOSITORY,…"),
 		list("event", "", "take away the event with this id, and what was said to it alone", &d.events).as("ID,…"),
 		text("reason", "", "why, for the journal", &d.why).as("TEXT"),
-		duration("keep", moderate.Keep, 0, "for how long graspd restore can put it back", &d.keep),
+		duration("keep", moderation.Keep, 0, "for how long graspd restore can put it back", &d.keep),
 		boolean("yes", "false", "take it away; without this flag, say what would go", &d.yes),
 		adminURL("admin", adminAt(env), "private listener of the relay", &d.at.base),
 		configSetting(),
@@ -74,7 +74,7 @@ func deleteCommand(ctx context.Context, args []string, std stdio, env environmen
 // one deletes one subject, or says what would go.
 func (d deletion) one(ctx context.Context, out io.Writer, subject url.Values) error {
 	if !d.yes {
-		var p moderate.Preview
+		var p moderation.Preview
 		if err := d.at.read(ctx, "/deletion.json?"+subject.Encode(), &p); err != nil {
 			return err
 		}
@@ -84,19 +84,19 @@ func (d deletion) one(ctx context.Context, out io.Writer, subject url.Values) er
 	form.Set("by", whoAsks("graspd delete"))
 	form.Set("reason", d.why)
 	form.Set("keep", d.keep.String())
-	var c moderate.Case
+	var c moderation.Case
 	if err := d.at.post(ctx, "/delete", form, &c); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, words.Printable(c.Subject.String()), hasGone(c), statustext.Day(c.Keep), c.N)
+	_, err := fmt.Fprintf(out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, safetext.Printable(c.Subject.String()), hasGone(c), statustext.Day(c.Keep), c.N)
 	return err
 }
 
-func hasGone(c moderate.Case) string {
-	if c.State == moderate.Clearing {
-		return words.Number(c.Total(), "event is", "events are") + " gone so far, and the rest will follow; graspd accepts nothing of it any more"
+func hasGone(c moderation.Case) string {
+	if c.State == moderation.Clearing {
+		return safetext.Number(c.Total(), "event is", "events are") + " gone so far, and the rest will follow; graspd accepts nothing of it any more"
 	}
-	return words.Number(c.Total(), "event is", "events are") + " gone, and graspd accepts nothing of it any more"
+	return safetext.Number(c.Total(), "event is", "events are") + " gone, and graspd accepts nothing of it any more"
 }
 
 // whoAsks names who gives a command, for the journal.
@@ -108,9 +108,9 @@ func whoAsks(command string) string {
 	return command + " by " + u.Username
 }
 
-func printPreview(out io.Writer, p moderate.Preview) error {
+func printPreview(out io.Writer, p moderation.Preview) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", words.Printable(p.Subject.String()))
+	fmt.Fprintf(&b, "%s\n", safetext.Printable(p.Subject.String()))
 	total := int64(0)
 	for _, k := range slices.Sorted(maps.Keys(p.Events)) {
 		fmt.Fprintf(&b, "  %7d  %s\n", p.Events[k], kindName(k))
@@ -122,7 +122,7 @@ func printPreview(out io.Writer, p moderate.Preview) error {
 	}
 	fmt.Fprintf(&b, "  events that would go: %d%s (%s)\n", total, more, status.Bytes(p.Bytes))
 	for _, a := range p.Repositories {
-		fmt.Fprintf(&b, "           %s\n", words.Printable(a))
+		fmt.Fprintf(&b, "           %s\n", safetext.Printable(a))
 	}
 	fmt.Fprintf(&b, "  repositories that would go: %d (%s of git data)\n", len(p.Repositories), status.Bytes(p.GitBytes))
 	if p.Case != 0 {
@@ -177,31 +177,31 @@ func restoreCommand(ctx context.Context, args []string, std stdio, env environme
 		}
 		return printCases(std.out, c.Cases, tableWidth(std.out))
 	}
-	var c moderate.Case
+	var c moderation.Case
 	form := url.Values{"case": {fmt.Sprint(o.which)}, "by": {whoAsks("graspd restore")}, "reason": {o.why}}
 	if err := o.at.post(ctx, "/restore", form, &c); err != nil {
 		return err
 	}
 	said := "all that graspd had kept of it is back"
 	switch c.State {
-	case moderate.Returning:
-		said = words.Number(c.Total(), "event is", "events are") + " still to be put back"
-	case moderate.Left:
-		said = words.Number(c.Total(), "event", "events") + " could not be put back, as the rules refuse that now: restore the repository or thread first, then this case again"
+	case moderation.Returning:
+		said = safetext.Number(c.Total(), "event is", "events are") + " still to be put back"
+	case moderation.Left:
+		said = safetext.Number(c.Total(), "event", "events") + " could not be put back, as the rules refuse that now: restore the repository or thread first, then this case again"
 	}
-	_, err = fmt.Fprintf(std.out, "case %d: %s\ngraspd accepts it again; %s\n", o.which, words.Printable(c.Subject.String()), said)
+	_, err = fmt.Fprintf(std.out, "case %d: %s\ngraspd accepts it again; %s\n", o.which, safetext.Printable(c.Subject.String()), said)
 	return err
 }
 
 // printCases prints cases in lines of at most width characters; 0 is any number.
-func printCases(out io.Writer, list []moderate.Case, width int) error {
+func printCases(out io.Writer, list []moderation.Case, width int) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "nothing is taken away: there is nothing to restore")
 		return err
 	}
 	rows := [][]string{{"CASE", "STATE", "EVENTS", "KEPT UNTIL", "WHAT", "BY", "REASON"}}
 	for _, c := range list {
-		rows = append(rows, []string{fmt.Sprint(c.N), fmt.Sprint(c.State), fmt.Sprint(c.Total()), statustext.Day(c.Keep), words.Printable(c.Subject.String()), words.Printable(c.By), words.Printable(c.Why)})
+		rows = append(rows, []string{fmt.Sprint(c.N), fmt.Sprint(c.State), fmt.Sprint(c.Total()), statustext.Day(c.Keep), safetext.Printable(c.Subject.String()), safetext.Printable(c.By), safetext.Printable(c.Why)})
 	}
 	return statustext.Table(out, rows, width, 4, 5, 6)
 }
@@ -215,7 +215,7 @@ type journalOptions struct {
 
 func (o *journalOptions) settings(env environment) []setting {
 	return []setting{
-		number("last", 50, 1, moderate.MaxEntries, "how many entries to show, the newest first", &o.most),
+		number("last", 50, 1, moderation.MaxEntries, "how many entries to show, the newest first", &o.most),
 		boolean("json", "false", "print journal.json as it is", &o.json),
 		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
 		configSetting(),
@@ -241,14 +241,14 @@ func journalCommand(ctx context.Context, args []string, std stdio, env environme
 }
 
 // printJournal prints entries in lines of at most width characters; 0 is any number.
-func printJournal(out io.Writer, entries []moderate.Entry, width int) error {
+func printJournal(out io.Writer, entries []moderation.Entry, width int) error {
 	rows := [][]string{{"NO", "WHEN", "DID", "WHAT", "EVENTS", "BY", "REASON"}}
 	for _, e := range entries {
 		n := int64(0)
 		for _, x := range e.Events {
 			n += x
 		}
-		rows = append(rows, []string{fmt.Sprint(e.N), statustext.Day(e.At), fmt.Sprint(e.Did), words.Printable(e.Subject), fmt.Sprint(n), words.Printable(e.By), words.Printable(e.Why)})
+		rows = append(rows, []string{fmt.Sprint(e.N), statustext.Day(e.At), fmt.Sprint(e.Did), safetext.Printable(e.Subject), fmt.Sprint(n), safetext.Printable(e.By), safetext.Printable(e.Why)})
 	}
 	return statustext.Table(out, rows, width, 3, 5, 6)
 }
@@ -280,7 +280,7 @@ func (l listener) pass(ctx context.Context, out io.Writer, path string) error {
 func (l listener) tell(ctx context.Context, out io.Writer, path string, form url.Values) error {
 	b, err := l.send(ctx, http.MethodPost, path, strings.NewReader(form.Encode()))
 	if err == nil {
-		_, err = fmt.Fprintln(out, words.Printable(strings.TrimSpace(string(b))))
+		_, err = fmt.Fprintln(out, safetext.Printable(strings.TrimSpace(string(b))))
 	}
 	return err
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/moderate"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/moderation"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // count asks a relay for events and counts what it gives.
@@ -182,7 +182,7 @@ func TestWhoMayDelete(t *testing.T) {
 		t.Errorf("the operator: %d", got)
 	}
 	var j admin.Journal
-	if err := json.Unmarshal([]byte(read(t, base+"/journal.json")), &j); err != nil || len(j.Entries) != 1 || j.Entries[0].Did != moderate.Deleted {
+	if err := json.Unmarshal([]byte(read(t, base+"/journal.json")), &j); err != nil || len(j.Entries) != 1 || j.Entries[0].Did != moderation.Deleted {
 		t.Errorf("%+v, %v", j, err)
 	}
 	for _, tc := range []struct {

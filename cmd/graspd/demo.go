@@ -7,7 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/graspd/graspd/internal/demo"
-	"github.com/graspd/graspd/internal/logs"
+	"github.com/graspd/graspd/internal/operate/logs"
 )
 
 // demoOptions are the settings of the demo command.

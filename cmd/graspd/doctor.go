@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/doctor"
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/operate/doctor"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // doctorOptions are the settings of the doctor command.

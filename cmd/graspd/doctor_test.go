@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/doctor"
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/operate/doctor"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 )
 
 // TestTheDoctorLooksAtARelay that runs here, whose only fault is that it is nowhere else; its test announcement leaves nothing.

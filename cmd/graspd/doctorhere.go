@@ -9,10 +9,10 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/graspd/graspd/internal/doctor"
-	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/operate/doctor"
 )
 
 // The least that this machine should have for a relay.

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/store"
 )
 
 // exportChunk is how many entries are read at once.

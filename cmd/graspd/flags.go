@@ -11,15 +11,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/githttp"
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/hosting"
-	"github.com/graspd/graspd/internal/logs"
-	"github.com/graspd/graspd/internal/nip11"
-	"github.com/graspd/graspd/internal/plan"
-	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/relaysync"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/githttp"
+	"github.com/graspd/graspd/internal/git/hosting"
+	"github.com/graspd/graspd/internal/operate/logs"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip11"
+	"github.com/graspd/graspd/internal/sync/peer"
+	"github.com/graspd/graspd/internal/sync/relaysync"
 )
 
 // Where graspd listens by default.
@@ -84,7 +84,7 @@ func (c *Config) settings() []setting { return append(c.doorSettings(), c.serveS
 
 // serveSettings returns the settings that only serve has.
 func (c *Config) serveSettings() []setting {
-	e, p := relaysync.Defaults(), plan.Defaults()
+	e, p := relaysync.Defaults(), peer.Defaults()
 	engine, peer, git := &c.Engine, &c.Engine.Peer, hosting.DefaultLimits()
 	return []setting{
 		text("admin-listen", usualAdminListen, "private address on which graspd serves the operator's page, /status.json, /metrics, /healthz and /readyz; empty = off", &c.AdminListen).as("HOST:PORT"),

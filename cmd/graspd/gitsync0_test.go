@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/pktline"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/protocol/pktline"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // oldServer is git's own server behind something that drops Git-Protocol, so that it speaks version 0. A strict one gives nothing by id but

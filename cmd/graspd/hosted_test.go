@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // hostedRepository is a repository with a commit on a running relay.

@@ -10,12 +10,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/progress"
-	"github.com/graspd/graspd/internal/words"
+	"github.com/graspd/graspd/internal/operate/progress"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 )
 
 // Bounds of an import.
@@ -80,7 +80,7 @@ func runImport(ctx context.Context, door *ingest.Door, service grasp.Service, fi
 		err = errors.New("import: nothing was stored")
 	}
 	if failed := t.count(policy.Failed); err == nil && failed > 0 {
-		err = fmt.Errorf("import: %s could not be stored: %s", words.Number(failed, "event", "events"), t.cause)
+		err = fmt.Errorf("import: %s could not be stored: %s", safetext.Number(failed, "event", "events"), t.cause)
 	}
 	return err
 }

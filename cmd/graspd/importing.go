@@ -8,10 +8,10 @@ import (
 	"os"
 	"sync"
 
-	"github.com/graspd/graspd/internal/ingest"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // openImport opens a file so that it can be read more than once. It first copies standard input, and any other file that can be read only

@@ -8,10 +8,10 @@ import (
 	"os"
 	"slices"
 
-	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // keyOptions are the settings of the key command.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graspd/graspd/internal/nip19"
 	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/protocol/nip19"
 )
 
 // TestTheKeyIsCarried from one data directory to another, by a file or through a pipe, for its owner alone; nothing else prints it.

@@ -10,9 +10,9 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // FuzzImportLines: lines are those that a naive reader finds, whatever is in them and however they arrive; one that is too

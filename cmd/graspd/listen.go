@@ -6,7 +6,7 @@ import (
 	"net"
 
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/systemd"
+	"github.com/graspd/graspd/internal/operate/systemd"
 )
 
 // handedAdmin is the name of the private listener in a socket unit; any other name means the public one.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // Bounds of a file of a list.

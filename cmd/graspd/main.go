@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/store"
 )
 
 func main() {

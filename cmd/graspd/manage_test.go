@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/manage"
-	"github.com/graspd/graspd/internal/nip11"
-	"github.com/graspd/graspd/internal/nip19"
-	"github.com/graspd/graspd/internal/nip98"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/operate/nip86"
+	"github.com/graspd/graspd/internal/protocol/nip11"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nip98"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // managed asks a relay at a URL for something of management, by a key, and returns its answer.
@@ -25,7 +25,7 @@ func managed(t *testing.T, url string, key nostr.SecretKey, body string) (int, s
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Content-Type", manage.ContentType)
+	r.Header.Set("Content-Type", nip86.ContentType)
 	h, err := nip98.Sign(r.Method, url, []byte(body), time.Now(), func(e *nostr.Event) error {
 		*e = *testkit.Sign(key, e.CreatedAt, e.Kind, e.Content, e.Tags...)
 		return nil

@@ -6,7 +6,7 @@ import (
 	"net"
 	"sync"
 
-	"github.com/graspd/graspd/internal/systemd"
+	"github.com/graspd/graspd/internal/operate/systemd"
 )
 
 // manager is the service manager that started this process, if there is one.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 )
 
 // TestTheServiceManagerOfTheRelay is told that clients are served, not before they are, and that the relay is about to end, before it has.

@@ -3,10 +3,10 @@ package main
 import (
 	"slices"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/web"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/serve/web"
 )
 
 // named has the relays, keys and lists that the settings name, many of them in files, and the look of pages. It is read once per start or

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // A relay whose bootstrap relay has no announcement for it says so wherever its operator looks, until it carries something.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/nip19"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // TestWhatRootRunsLeavesFilesToTheirOwner: import, export, check --repair, delete and restore by root, on the data of another user.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/graspd/graspd/internal/web"
+	"github.com/graspd/graspd/internal/serve/web"
 )
 
 // mostAbout bounds the operator's own text, in bytes, as each start page has it.

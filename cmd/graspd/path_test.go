@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip11"
-	"github.com/graspd/graspd/internal/nip19"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip11"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // under is a web server that passes on what stands at and below a path, as it is, and has something else everywhere else.

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip19"
-	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // TestPrivateServicesCompleteEachOther: two that are members of each other fill themselves with events and git data, with their own keys;

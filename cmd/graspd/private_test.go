@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // TestAnAnnouncementOpensNoWayIn: a stranger names this machine and its network as relays, in all spellings. The whole

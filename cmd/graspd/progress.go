@@ -6,9 +6,9 @@ import (
 	"io"
 	"time"
 
-	"github.com/graspd/graspd/internal/progress"
-	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/operate/progress"
 	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/sync/relaysync"
 )
 
 // screenOf returns a screen where w is a terminal and the operator wants to see progress, else nil.

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/demo/corpus"
+	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/operate/progress"
 	"github.com/graspd/graspd/internal/status"
 )
 

@@ -8,11 +8,11 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/moderate"
-	"github.com/graspd/graspd/internal/nip19"
-	"github.com/graspd/graspd/internal/statustext"
-	"github.com/graspd/graspd/internal/words"
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/moderation"
+	"github.com/graspd/graspd/internal/operate/statustext"
+	"github.com/graspd/graspd/internal/protocol/nip19"
 )
 
 // reportOptions are the settings of the reports command.
@@ -41,7 +41,7 @@ func reportsCommand(ctx context.Context, args []string, std stdio, env environme
 		problems = append(problems, "reports wants --remove or --dismiss, not both")
 	}
 	for name, value := range map[string]string{"remove": o.remove, "dismiss": o.dismiss} {
-		if _, bad := moderate.ParseSubject(value); err == nil && value != "" && bad != nil {
+		if _, bad := moderation.ParseSubject(value); err == nil && value != "" && bad != nil {
 			problems = append(problems, fmt.Sprintf("--%s: %q is not allowed: %v", name, value, bad))
 		}
 	}
@@ -51,11 +51,11 @@ func reportsCommand(ctx context.Context, args []string, std stdio, env environme
 	form := url.Values{"subject": {o.remove + o.dismiss}, "by": {whoAsks("graspd reports")}, "reason": {o.why}}
 	switch {
 	case o.remove != "":
-		var c moderate.Case
+		var c moderation.Case
 		if err := o.at.post(ctx, "/remove", form, &c); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(std.out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, words.Printable(c.Subject.String()), hasGone(c), statustext.Day(c.Keep), c.N)
+		_, err = fmt.Fprintf(std.out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, safetext.Printable(c.Subject.String()), hasGone(c), statustext.Day(c.Keep), c.N)
 		return err
 	case o.dismiss != "":
 		return o.at.tell(ctx, std.out, "/dismiss", form)
@@ -79,8 +79,8 @@ func printReports(out io.Writer, q admin.ReportQueue, width int) error {
 	}
 	rows := [][]string{{"WHAT", "REPORTED AS", "REPORTS", "PEOPLE", "LAST", "LAST BY", "THEIR WORDS"}}
 	for _, x := range q.Reported {
-		rows = append(rows, []string{words.Printable(x.Subject.String()), strings.Join(x.Kinds, ", "), fmt.Sprint(x.Reports), fmt.Sprint(x.People),
-			statustext.Day(x.Last.At), nip19.Npub(x.Last.By), words.Printable(x.Last.Text)})
+		rows = append(rows, []string{safetext.Printable(x.Subject.String()), strings.Join(x.Kinds, ", "), fmt.Sprint(x.Reports), fmt.Sprint(x.People),
+			statustext.Day(x.Last.At), nip19.Npub(x.Last.By), safetext.Printable(x.Last.Text)})
 	}
 	if statustext.Fits(rows, width) {
 		if err := statustext.Table(out, rows, width); err != nil {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/moderate"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/moderation"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // TestAReportAsItsPeopleSeeIt: somebody reports an issue; graspd status and graspd reports tell, the operator dismisses it and takes
@@ -114,12 +114,12 @@ func TestDocumentsArePassedOnAsTheyAre(t *testing.T) {
 // TestReportsFitTheTerminal: whatever its width, what is to be pasted stays whole, and nothing else is wider.
 func TestReportsFitTheTerminal(t *testing.T) {
 	key := testkit.Key(1).PubKey()
-	subject, err := moderate.ParseSubject("author " + key.String())
+	subject, err := moderation.ParseSubject("author " + key.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := admin.ReportQueue{Open: 3, Subjects: 1, Reported: []moderate.Reported{{
-		Subject: subject, Kinds: []string{"spam", "malware"}, Reports: 3, People: 2, Last: moderate.Report{By: testkit.Key(2).PubKey(), Text: strings.Repeat("so much of it ", 12)},
+	q := admin.ReportQueue{Open: 3, Subjects: 1, Reported: []moderation.Reported{{
+		Subject: subject, Kinds: []string{"spam", "malware"}, Reports: 3, People: 2, Last: moderation.Report{By: testkit.Key(2).PubKey(), Text: strings.Repeat("so much of it ", 12)},
 	}}}
 	for _, width := range []int{0, 60, 80, 100, 1000} {
 		var out strings.Builder

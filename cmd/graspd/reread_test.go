@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // The configuration file is read anew at SIGHUP: what the relay says of itself, lists and proof of work change at once, what needs a

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/store"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // TestOtherRulesForgetWhatWasRefused: what was refused under one domain or

@@ -15,12 +15,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/graspd/graspd/internal/gitproc"
-	"github.com/graspd/graspd/internal/logs"
+	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/progress"
-	"github.com/graspd/graspd/internal/signin"
-	"github.com/graspd/graspd/internal/systemd"
+	"github.com/graspd/graspd/internal/operate/logs"
+	"github.com/graspd/graspd/internal/operate/progress"
+	"github.com/graspd/graspd/internal/operate/signin"
+	"github.com/graspd/graspd/internal/operate/systemd"
 )
 
 // serveCommand runs one relay until it is told to stop.

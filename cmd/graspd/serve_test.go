@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/publicnet"
-	"github.com/graspd/graspd/internal/relayconn"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/base/publicnet"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/sync/relayconn"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // noEnv is an environment that says nothing, but that repositories are not hosted: most tests are about events alone.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // TestASignalInTheMiddleOfACatchUp: the whole graspd ends well, soon, and the next one carries on.

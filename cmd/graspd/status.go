@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/statustext"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/statustext"
 )
 
 // statusTimeout bounds one request; mostStatus what is read of an answer (bytes).

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // TestImportSaysWhyAndWhatToTry: an operator who gives the wrong --domain learns it from the sum, and a script from the exit code.

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/operate/progress"
 )
 
 // isTerminal reports whether w is a terminal, where people see at once what is written and lines can be drawn again.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/changed"
-	"github.com/graspd/graspd/internal/conffile"
-	"github.com/graspd/graspd/internal/statustext"
-	"github.com/graspd/graspd/internal/words"
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/changed"
+	"github.com/graspd/graspd/internal/operate/conffile"
+	"github.com/graspd/graspd/internal/operate/statustext"
 )
 
 // configCommand writes a configuration file with what is in force. Flags, variables and another file count as for serve.
@@ -82,7 +82,7 @@ func writeConfig(w io.Writer, rows []setting, inForce map[string][]string, chang
 			}
 			values := inForce[r.name]
 			if x, ok := changes[r.name]; ok {
-				about := fmt.Sprintf("Changed by %s on %s (NIP-86), when the settings said %q. As soon as they say something else, they count again.", words.Printable(x.By), statustext.Day(x.At), words.Line(x.Instead, 200))
+				about := fmt.Sprintf("Changed by %s on %s (NIP-86), when the settings said %q. As soon as they say something else, they count again.", safetext.Printable(x.By), statustext.Day(x.At), safetext.Line(x.Instead, 200))
 				for _, line := range wrap(about, helpWidth-2) {
 					fmt.Fprintf(w, "# %s\n", line)
 				}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // pushed has a maintainer push a commit of the shown project to the first of the others that hosts it, and prints when yours, to which nobody

@@ -1,5 +1,3 @@
-// Package demo shows, on one machine alone, how an empty relay becomes complete from three others, and stays complete. It runs whole nodes on
-// loopback, one of which hangs up all the time, and tells an onlooker what happens.
 package demo
 
 import (
@@ -14,11 +12,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/plan"
-	"github.com/graspd/graspd/internal/progress"
-	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/operate/progress"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/sync/peer"
+	"github.com/graspd/graspd/internal/sync/relaysync"
 )
 
 // Config says where and for whom the demo is shown.
@@ -127,7 +125,7 @@ func (d *show) prepare(ctx context.Context) error {
 	}
 	c.Sync = &node.Sync{
 		Bootstrap: []grasp.RelayURL{d.others[0].Service().RelayURL()}, AllowPrivate: true,
-		Engine: relaysync.Config{BatchWindow: 500 * time.Millisecond, Peer: plan.Config{BaseBackoff: 500 * time.Millisecond}},
+		Engine: relaysync.Config{BatchWindow: 500 * time.Millisecond, Peer: peer.Config{BaseBackoff: 500 * time.Millisecond}},
 	}
 	c.Git.Sync = &node.GitSync{AllowPrivate: true}
 	d.yours, err = node.New(c)

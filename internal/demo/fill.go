@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/corpus"
-	"github.com/graspd/graspd/internal/ingest"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/demo/corpus"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // repositories is how many repositories the demo has.

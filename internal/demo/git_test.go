@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graspd/graspd/internal/corpus"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/demo/corpus"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 func made(t *testing.T, n int) (bench, []history) {

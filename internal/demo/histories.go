@@ -1,8 +1,8 @@
 package demo
 
 import (
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // histories gives each repository a history, by its identifier: the first that asks gets the first one.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/operate/progress"
 	"github.com/graspd/graspd/internal/status"
 )
 

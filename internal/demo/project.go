@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/graspd/graspd/internal/corpus"
-	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // project is a repository with what its maintainers announce and push.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/gitproc"
-	"github.com/graspd/graspd/internal/metrics"
+	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/metrics"
 	"github.com/graspd/graspd/internal/status"
 )
 

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/graspd/graspd/internal/backup"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/operate/backup"
 )
 
 // CopyClosed copies the data directory data, which no node has open, to the new directory dir. CopyClosed fails with store.ErrInUse where a

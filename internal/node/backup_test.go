@@ -9,10 +9,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"github.com/graspd/graspd/internal/backup"
-	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/operate/backup"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 )
 
 func service(t *testing.T) grasp.Service {

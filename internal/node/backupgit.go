@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/graspd/graspd/internal/gitrepo"
-	"github.com/graspd/graspd/internal/hosting"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/git/hosting"
 )
 
 // copyClosedGit copies the repositories of a data directory that no node has open, if it has any.

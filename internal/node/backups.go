@@ -3,8 +3,8 @@ package node
 import (
 	"time"
 
-	"github.com/graspd/graspd/internal/backups"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/operate/backups"
 )
 
 // Backups says where and how often a node makes backups by itself.

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/graspd/graspd/internal/changed"
-	"github.com/graspd/graspd/internal/ingest"
-	"github.com/graspd/graspd/internal/moderate"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/operate/changed"
+	"github.com/graspd/graspd/internal/operate/moderation"
 )
 
 // bySettings stands in the journal as the one who ended a change, where the settings did.
@@ -108,7 +108,7 @@ func (n *Node) Change(ctx context.Context, setting, value, by string) error {
 
 // note writes a change into the journal, and the row of the change; a nil row removes it.
 func (n *Node) note(ctx context.Context, c changed.Change, row []byte) error {
-	e := moderate.Entry{By: c.By, Did: moderate.Set, Subject: c.Setting, Why: c.Value}
+	e := moderation.Entry{By: c.By, Did: moderation.Set, Subject: c.Setting, Why: c.Value}
 	return n.Moderator.Note(ctx, e, func(t *ingest.Turn) error { return t.SetRow(changed.Row+c.Setting, row) })
 }
 

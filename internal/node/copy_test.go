@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/store"
 )
 
 // stopped is the data directory of a node that ran once.

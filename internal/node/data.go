@@ -7,13 +7,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/graspd/graspd/internal/backup"
-	"github.com/graspd/graspd/internal/contain"
-	"github.com/graspd/graspd/internal/ingest"
-	"github.com/graspd/graspd/internal/ledger"
-	"github.com/graspd/graspd/internal/moderator"
-	"github.com/graspd/graspd/internal/reports"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/base/contain"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/operate/backup"
+	"github.com/graspd/graspd/internal/operate/moderation/moderator"
+	"github.com/graspd/graspd/internal/operate/moderation/reports"
 )
 
 // StoreIn returns where a data directory has its store.
@@ -80,7 +80,7 @@ func (n *Node) openData() (err error) {
 	c = n.cfg
 	n.rules.Store(new(c.rules(c.Lists)))
 	n.minPoW.Store(int64(c.MinPoW))
-	var refs *ledger.Ledger
+	var refs *refdb.Ledger
 	if c.Git != nil {
 		if err := n.openGit(); err != nil {
 			return err
@@ -113,7 +113,7 @@ func openOwnStore(c Config) (*store.Store, error) {
 	return OpenStore(c.Dir, o)
 }
 
-func newDoor(c Config, s *store.Store, l *ledger.Ledger, faults *contain.Faults) *ingest.Door {
+func newDoor(c Config, s *store.Store, l *refdb.Ledger, faults *contain.Faults) *ingest.Door {
 	return ingest.New(ingest.Config{
 		Store: s, Rules: c.rules(c.Lists), Verifier: c.Verifier, Now: c.Now, Workers: c.Workers, Limits: c.Door,
 		Logger: c.Logger.With("component", "ingest"), Faults: faults, Ledger: l,

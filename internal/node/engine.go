@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/health"
-	"github.com/graspd/graspd/internal/publicnet"
-	"github.com/graspd/graspd/internal/relayconn"
-	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/base/backoff"
+	"github.com/graspd/graspd/internal/base/publicnet"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/sync/relayconn"
+	"github.com/graspd/graspd/internal/sync/relaysync"
 )
 
 func (n *Node) newEngine(who Identity) *relaysync.Engine {
@@ -50,9 +50,9 @@ func (n *Node) typed(u grasp.RelayURL) bool {
 
 // clock reads the steady clock and the wall clock. The wall clock comes without a monotonic reading, so that the engine notices a clock that
 // was set and a machine that slept.
-func clock(wall func() time.Time) func() health.Now {
+func clock(wall func() time.Time) func() backoff.Now {
 	begun := time.Now()
-	return func() health.Now { return health.Now{Mono: time.Since(begun), Wall: wall().Round(0)} }
+	return func() backoff.Now { return backoff.Now{Mono: time.Since(begun), Wall: wall().Round(0)} }
 }
 
 // dialer gives the engine connections as its own interface.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"os"
 
-	"github.com/graspd/graspd/internal/gitproc"
-	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/git/gitrepo"
 )
 
 // OpenGitData opens the repositories in a data directory that no node has open. Where there are none the error is fs.ErrNotExist.

@@ -11,8 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // keyFile holds the relay's own secret key as hex, readable by its owner alone.

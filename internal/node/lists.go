@@ -4,10 +4,10 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/graspd/graspd/internal/changed"
-	"github.com/graspd/graspd/internal/hosting"
-	"github.com/graspd/graspd/internal/nip11"
-	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/git/hosting"
+	"github.com/graspd/graspd/internal/operate/changed"
+	"github.com/graspd/graspd/internal/protocol/nip11"
 )
 
 // Settings are those that may change while a node runs.

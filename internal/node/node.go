@@ -1,6 +1,3 @@
-// Package node puts the parts of one relay together in the order in which data flows, runs them, and ends them in the opposite order. The
-// package builds every relay: the one that serves, those of the demo, the target of an import and those of simulated worlds. The relays
-// differ by fields of Config. Read Config, then parts.
 package node
 
 import (
@@ -10,32 +7,32 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/backups"
-	"github.com/graspd/graspd/internal/changed"
-	"github.com/graspd/graspd/internal/contain"
-	"github.com/graspd/graspd/internal/front"
-	"github.com/graspd/graspd/internal/githttp"
-	"github.com/graspd/graspd/internal/gitproc"
-	"github.com/graspd/graspd/internal/gitrepo"
-	"github.com/graspd/graspd/internal/gitsync"
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/hosting"
-	"github.com/graspd/graspd/internal/ingest"
-	"github.com/graspd/graspd/internal/ledger"
-	"github.com/graspd/graspd/internal/manage"
-	"github.com/graspd/graspd/internal/members"
-	"github.com/graspd/graspd/internal/moderator"
-	"github.com/graspd/graspd/internal/nip11"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/relay"
-	"github.com/graspd/graspd/internal/relaysync"
-	"github.com/graspd/graspd/internal/reports"
-	"github.com/graspd/graspd/internal/signin"
-	"github.com/graspd/graspd/internal/store"
-	"github.com/graspd/graspd/internal/web"
+	"github.com/graspd/graspd/internal/base/contain"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/githttp"
+	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/git/gitsync"
+	"github.com/graspd/graspd/internal/git/hosting"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/backups"
+	"github.com/graspd/graspd/internal/operate/changed"
+	"github.com/graspd/graspd/internal/operate/moderation/moderator"
+	"github.com/graspd/graspd/internal/operate/moderation/reports"
+	"github.com/graspd/graspd/internal/operate/nip86"
+	"github.com/graspd/graspd/internal/operate/signin"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip11"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/serve/front"
+	"github.com/graspd/graspd/internal/serve/members"
+	"github.com/graspd/graspd/internal/serve/relay"
+	"github.com/graspd/graspd/internal/serve/web"
+	"github.com/graspd/graspd/internal/sync/relaysync"
 )
 
 // Config says what a node is like. Dir and Service are needed; every other field has a default.
@@ -145,7 +142,7 @@ func New(c Config) (_ *Node, err error) {
 	})
 	n.Front.Handle(front.AddressRoute(c.Service.Root()))
 	if len(c.AdminKeys) > 0 {
-		n.Front.Handle(manage.Route(manage.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Changed: func() { n.Relay.Relist() }, Change: n.Change, Now: c.Now}))
+		n.Front.Handle(nip86.Route(nip86.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Changed: func() { n.Relay.Relist() }, Change: n.Change, Now: c.Now}))
 	}
 	if c.Git != nil {
 		if err := n.serveGit(); err != nil {
@@ -245,7 +242,7 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 	c := n.cfg
 	info, _, _ := changed.Over(c.Info, n.Changes())
 	info = n.information(info, c.Lists)
-	var moved func(int) ([]ledger.Repository, error)
+	var moved func(int) ([]refdb.Repository, error)
 	if n.Host != nil {
 		moved = n.Host.Moved
 	}

@@ -3,11 +3,11 @@ package node
 import (
 	"log/slog"
 
-	"github.com/graspd/graspd/internal/front"
-	"github.com/graspd/graspd/internal/members"
-	"github.com/graspd/graspd/internal/nip98"
-	"github.com/graspd/graspd/internal/policy"
-	"github.com/graspd/graspd/internal/relay"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/protocol/nip98"
+	"github.com/graspd/graspd/internal/serve/front"
+	"github.com/graspd/graspd/internal/serve/members"
+	"github.com/graspd/graspd/internal/serve/relay"
 )
 
 // Private says that a node serves its members alone (GRASP-08). Members authenticate before they read or write over the WebSocket, and sign

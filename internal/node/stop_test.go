@@ -13,11 +13,11 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/store"
-	"github.com/graspd/graspd/internal/testkit/pipe"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/serve/front"
+	"github.com/graspd/graspd/internal/test/testkit/pipe"
 )
 
 const here = "192.0.2.1:80"

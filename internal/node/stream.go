@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/graspd/graspd/internal/backup"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/operate/backup"
 )
 
 // snapshots begins the names of the directories, in the data directory, from which backups are streamed.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/graspd/graspd/internal/words"
+	"github.com/graspd/graspd/internal/base/safetext"
 )
 
 // Backups is the state of the backups that a relay makes by itself. In JSON times are RFC 3339 in UTC.
@@ -27,7 +27,7 @@ type Backups struct {
 
 // Line sums the backups up in one line.
 func (b *Backups) Line(now time.Time) string {
-	text := fmt.Sprintf("backups: %d in %s, %s", b.Kept, words.Printable(string(b.Dir)), b.Bytes)
+	text := fmt.Sprintf("backups: %d in %s, %s", b.Kept, safetext.Printable(string(b.Dir)), b.Bytes)
 	if !b.Last.IsZero() {
 		text += ", the newest of " + b.Last.UTC().Format(time.RFC3339)
 	}
@@ -48,12 +48,12 @@ func (b *Backups) Problem(now time.Time) string {
 	if !b.Last.IsZero() {
 		newest = "the newest whole one is of " + b.Last.UTC().Format(time.RFC3339)
 	}
-	dir := words.Printable(string(b.Dir))
+	dir := safetext.Printable(string(b.Dir))
 	switch {
 	case b.Failures > 0:
-		return fmt.Sprintf("backups to %s fail since %s: %s; %s", dir, b.FailingSince.UTC().Format(time.RFC3339), words.Printable(string(b.Cause)), newest)
+		return fmt.Sprintf("backups to %s fail since %s: %s; %s", dir, b.FailingSince.UTC().Format(time.RFC3339), safetext.Printable(string(b.Cause)), newest)
 	case b.Cut != "":
-		return fmt.Sprintf("%s in %s is no whole backup: it was cut short; remove it", words.Printable(string(b.Cut)), dir)
+		return fmt.Sprintf("%s in %s is no whole backup: it was cut short; remove it", safetext.Printable(string(b.Cut)), dir)
 	case !b.Last.IsZero() && now.Sub(b.Last.Time) > 2*b.Every.Duration+time.Hour:
 		return fmt.Sprintf("no backup to %s was made for %s; %s", dir, Duration(now.Sub(b.Last.Time)), newest)
 	}

@@ -3,7 +3,7 @@ package status
 import (
 	"time"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // Details has what is costly to tell about a relay: the work grows with everything that is wanted of it.

@@ -3,7 +3,7 @@ package status
 import (
 	"fmt"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // Git is the state of this relay as a host of repositories. In JSON times are RFC 3339 in UTC.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graspd/graspd/internal/words"
+	"github.com/graspd/graspd/internal/base/safetext"
 )
 
 // Nothing has what an operator is told while no repository is kept here: what came instead since the start, and what can be done.
@@ -33,9 +33,9 @@ func (n Nothing) Seen() string {
 	case n.Announcements == 0:
 		return "no announcement has come since the start"
 	case n.From == 0:
-		return fmt.Sprintf("%s came since the start, and %s", words.Number(n.Announcements, "announcement", "announcements"), n.none())
+		return fmt.Sprintf("%s came since the start, and %s", safetext.Number(n.Announcements, "announcement", "announcements"), n.none())
 	}
-	return fmt.Sprintf("%s came from %s since the start, and %s", words.Number(n.Announcements, "announcement", "announcements"), words.Number(n.From, "relay", "relays"), n.none())
+	return fmt.Sprintf("%s came from %s since the start, and %s", safetext.Number(n.Announcements, "announcement", "announcements"), safetext.Number(n.From, "relay", "relays"), n.none())
 }
 
 // Listed says which other services the announcements list; "" where they list none.

@@ -1,12 +1,9 @@
-// Package status has the state of this relay as values: with other relays, as a host of repositories, and of its backups. The plan fills in
-// one Relay for each other relay, and the metrics, the operator's page, status.json and the status command show it. This package declares
-// every figure of it, with its name in the document and its metric; columns.go has what people see. Read Counters and Figures to add one.
 package status
 
 import (
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 )
 
 // Relay is the state of this relay with another one. In JSON times are RFC 3339 in UTC, ratios are 0 to 1, and what is not known is null.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/words"
+	"github.com/graspd/graspd/internal/base/safetext"
 )
 
 // Percent writes a ratio of 0 to 1 for people, everywhere the same. It rounds down, so that 100% is all.
@@ -51,10 +51,10 @@ func (r *Relay) Why() string {
 		why = append(why, "index relay")
 	}
 	if n := r.Want.Repositories; n > 0 {
-		why = append(why, "named by "+words.Number(n, "repository", "repositories"))
+		why = append(why, "named by "+safetext.Number(n, "repository", "repositories"))
 	}
 	if r.Mailbox > 0 {
-		why = append(why, "mailbox of "+words.Number(r.Mailbox, "person", "people"))
+		why = append(why, "mailbox of "+safetext.Number(r.Mailbox, "person", "people"))
 	}
 	return strings.Join(why, ", ")
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graspd/graspd/internal/words"
+	"github.com/graspd/graspd/internal/base/safetext"
 )
 
 // reachTime is how long a relay may stay unreached after something was first wanted of it. It is longer than a dial takes, so that Unreached
@@ -35,7 +35,7 @@ func Unreached(relays []Relay, start time.Time) string {
 		who = "the only relay that is followed was not"
 	}
 	return fmt.Sprintf("%s reached since the start (%s): look at this machine's network, name resolution and firewall; %s: %s",
-		who, start.UTC().Format(time.RFC3339), shown.URL, cmp.Or(words.Printable(string(shown.Cause)), "no answer yet"))
+		who, start.UTC().Format(time.RFC3339), shown.URL, cmp.Or(safetext.Printable(string(shown.Cause)), "no answer yet"))
 }
 
 // Failing says since when a relay fails, and the cause of its last failure, whose words a stranger may have chosen; "" when it does not
@@ -52,7 +52,7 @@ func (r *Relay) Failing() string {
 		text += " since " + r.FailingSince.UTC().Format(time.RFC3339)
 	}
 	if r.Cause != "" {
-		text += ", the last one: " + words.Printable(string(r.Cause))
+		text += ", the last one: " + safetext.Printable(string(r.Cause))
 	}
 	return text
 }

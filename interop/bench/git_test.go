@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // A section is renewed, or put where it belongs, and nothing else of the page changes.

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // reposOfOne is how many repositories one owner has of those that complete themselves.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // crowd has very many clients clone one repository at once.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // made is a bare repository that was made here, in one pack.

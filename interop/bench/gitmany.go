@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitrepo"
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/ledger"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/refs"
-	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/refs"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // ofOne is how many repositories each owner has of very many.
@@ -119,7 +119,7 @@ func (x *ground) writeOne(b *store.Batch, service grasp.Service, data string, k 
 		return err
 	}
 	of := nip34.Address{PubKey: pk, D: d}
-	r := ledger.Repository{Of: of, Bytes: 20_000, Moved: at}
+	r := refdb.Repository{Of: of, Bytes: 20_000, Moved: at}
 	if _, err := rand.Read(r.Dir[:]); err != nil {
 		return err
 	}

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitwire"
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // place is a repository at graspd.

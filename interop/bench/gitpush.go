@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitwire"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // pushesEach is how many commits are pushed to a repository: fewer than packs that are worth combining.

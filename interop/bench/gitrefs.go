@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // question is one about refs: how it is asked over HTTP, and how of a process.

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // The load of (d).

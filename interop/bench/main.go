@@ -105,7 +105,7 @@ func parse(args []string, w io.Writer) (options, error) {
 	f.StringVar(&o.only, "only", "", "letters of the parts to run, as a,b; all when empty")
 	f.StringVar(&o.out, "out", "../docs/PERFORMANCE.md", "the report; - is the standard output")
 	f.StringVar(&o.binary, "graspd", "../graspd", "the binary to measure")
-	f.StringVar(&o.root, "root", "..", "where the source is, for what package plan measures of itself")
+	f.StringVar(&o.root, "root", "..", "where the source is, for what package peer measures of itself")
 	f.BoolVar(&o.renew, "renew", false, "with -only: leave the sections of other parts as the page has them")
 	f.BoolVar(&o.engine, "engine", true, "measure the engine in the large world too, which takes minutes whatever -events says")
 	if err := f.Parse(args); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/operate/admin"
 )
 
 var scaled = regexp.MustCompile(`memory: ([\d.]+) MB for what is wanted, ([\d.]+) MB for the peers`)
@@ -40,7 +40,7 @@ func (w *world) memory(ctx context.Context) error {
 	}
 	w.addMemory("process", float64(now[0])/1e6, float64(now[1])/1e6, 200)
 	w.addMemory("process, the most while it connected", float64(most[0])/1e6, float64(most[1])/1e6, 0)
-	w.report.note("The engine in %s and in %s (`plan.TestScale`). The processes hold %d and %d events, and have compared everything with as many relays, which have nothing. Their events have no signatures and were written straight into the store.",
+	w.report.note("The engine in %s and in %s (`peer.TestScale`). The processes hold %d and %d events, and have compared everything with as many relays, which have nothing. Their events have no signatures and were written straight into the store.",
 		smallTown, largeTown, w.options.events, w.million())
 	return nil
 }

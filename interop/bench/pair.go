@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/operate/admin"
 )
 
 // pair is a graspd that has the corpus, behind the proxy, and one that fills from it.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The worlds that package plan measures itself in.
+// The worlds that package peer measures itself in.
 const (
 	smallTown = "1,000 repositories, 50,000 root events, 100 relays"
 	largeTown = "10,000 repositories, 500,000 root events, 500 relays"
@@ -17,7 +17,7 @@ const (
 
 var grow = regexp.MustCompile(`(?m)^BenchmarkGrow/(\d+)\S*\s+\d+\s+([\d.]+) ns/op`)
 
-// planning is (e): what a new root event costs the engine in two worlds, by package plan's own benchmark.
+// planning is (e): what a new root event costs the engine in two worlds, by package peer's own benchmark.
 func (w *world) planning(ctx context.Context) error {
 	if !w.engine {
 		w.report.note("Left out.")
@@ -35,13 +35,13 @@ func (w *world) planning(ctx context.Context) error {
 	ratio := large.Seconds() / small.Seconds()
 	w.report.add(line{what: "a new root event, " + largeTown, measured: span(large), against: smallTown + ": " + span(small), ratio: ratio,
 		target: "≤ 1.5", met: ratio <= 1.5})
-	w.report.note("From the fold to the requests for all five relays of its repository, one goroutine, nothing else running (`plan.BenchmarkGrow`).")
+	w.report.note("From the fold to the requests for all five relays of its repository, one goroutine, nothing else running (`peer.BenchmarkGrow`).")
 	return nil
 }
 
-// measure runs package plan's tests.
+// measure runs package peer's tests.
 func (w *world) measure(ctx context.Context, args ...string) ([]byte, error) {
-	c := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "./internal/plan"}, args...)...)
+	c := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "./internal/sync/peer"}, args...)...)
 	c.Dir = w.root
 	out, err := c.CombinedOutput()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/interop/wire"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // resynced is what a comparison of two sets took.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graspd/graspd/internal/negentropy"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/negentropy"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 const repeats = 21

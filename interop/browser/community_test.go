@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/ingest"
-	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/status"
-	"github.com/graspd/graspd/internal/store"
 )
 
 // How large the community is.

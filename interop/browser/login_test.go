@@ -13,12 +13,12 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip19"
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/signin"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/operate/signin"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 // media is the colour scheme that somebody prefers.

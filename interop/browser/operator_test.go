@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 )
 
 // serve shows the operator's pages of a relay among 500 others, with 10,000 repositories.

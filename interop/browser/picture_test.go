@@ -19,12 +19,12 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/graspd/graspd/internal/admin"
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/ingest"
-	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/status"
-	"github.com/graspd/graspd/internal/store"
 )
 
 // TestPicture takes the picture in the README: the operator's page of a small community after a day. PICTURE says where

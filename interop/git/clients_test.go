@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // try runs a client and gives what it shows.

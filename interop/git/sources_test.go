@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // sources are git servers by others, each of which serves the repositories of a directory and gives its URL.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/interop/wire"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/protocol/pktline"
 )
 
 // caller is a client of git's protocol at one address.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // deletions makes the writer write and remember much for one event.

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graspd/graspd/internal/gitwire"
-	"github.com/graspd/graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/pktline"
 )
 
 // git runs it in a new repository and gives what it prints.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // bombs has git's processes work much for few bytes, each under a state that its owner has signed.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // leftOutBases has git make large blobs anew for each small one.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // A request that is small on its way has graspd parse, look up and answer much.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // thousand is one author's repositories, as many as may be and more.

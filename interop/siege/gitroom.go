@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // trickling takes the disk by what is on its way.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // lawless pushes packs that are none.

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/graspd/graspd/internal/corpus"
-	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/demo/corpus"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/interop/wire"
 )
 

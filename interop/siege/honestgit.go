@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/interop/wire"
 )
 

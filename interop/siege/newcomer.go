@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/interop/wire"
 )
 

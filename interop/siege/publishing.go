@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // publishEach publishes events one after the other, and fails at the first that is not taken.

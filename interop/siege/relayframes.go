@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // endlessFrames has graspd read frames that say nothing.

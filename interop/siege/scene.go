@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/interop/wire"
 )
 

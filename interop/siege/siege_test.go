@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/interop/page"
 )
 

@@ -1,8 +1,8 @@
 package wire
 
 import (
-	"github.com/graspd/graspd/internal/negentropy"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/negentropy"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // HasNothing is what a relay without events answers to a message of a reconciliation (NIP-77).

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/graspd/graspd/internal/githttp"
-	"github.com/graspd/graspd/internal/gitproc"
-	"github.com/graspd/graspd/internal/gitwire"
-	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/git/githttp"
+	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/nip34"
 )
 
 // host serves the repositories below a directory as they are at the time.

@@ -18,9 +18,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/graspd/graspd/internal/front"
-	"github.com/graspd/graspd/internal/githttp"
-	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/git/githttp"
+	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/serve/front"
 )
 
 func main() {

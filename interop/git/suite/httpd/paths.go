@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/nip19"
-	"github.com/graspd/graspd/internal/nip34"
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // owner is whose every repository is.

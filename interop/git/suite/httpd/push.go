@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/graspd/graspd/internal/githttp"
-	"github.com/graspd/graspd/internal/gitproc"
-	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/git/githttp"
+	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // most is how large a pack may be.

@@ -1,0 +1,23 @@
+// Package base has nothing of its own: below it are parts that any program could use. They know nothing of Nostr and nothing of git: what
+// they are given is text, bytes, times and names of parties.
+//
+// Read fair first, which shares what is bounded among those who want it, and backoff, which says when something is tried again.
+//
+// What is here never knows an event, a relay or a repository, and never decides what graspd keeps.
+//
+// The packages:
+//
+//   - backoff: how connecting to a server goes: failures, waits, uptime
+//   - bidi: strangers' words on pages, in the order that they have
+//   - bucket: how much at once, and how fast it may go on
+//   - contain: faults that end one client or one relay, and not the process
+//   - fair: bounded things shared fairly: who has how much, who gives way, who waits
+//   - fifo: a queue whose memory follows its length
+//   - frames: how many frames are in the bytes of a WebSocket
+//   - histogram: how long pieces of work took, in classes
+//   - lately: who has used much of something a short while ago
+//   - lru: what was asked for last, within a bound of its cost
+//   - publicnet: connections to where strangers' URLs lead: the public network alone
+//   - safetext: strangers' words, cut and escaped
+//   - sleep: waiting for some time, for as long as somebody wants what comes after
+package base

@@ -1,0 +1,186 @@
+package fair_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/fair"
+)
+
+func party(address string) fair.Party { return fair.Party{Address: address} }
+
+// TestOneAloneMayHaveAllUntilOthersCome: who is alone gets everything, and no more than half for as long as others are refused.
+func TestOneAloneMayHaveAllUntilOthersCome(t *testing.T) {
+	now := time.Unix(1000, 0)
+	a := fair.New(fair.Config{Name: "slots", Total: 10, Now: func() time.Time { return now }})
+	var greedy []*fair.Grant
+	for {
+		g, why := a.Take(party("greedy"), 1)
+		if why != fair.Granted {
+			break
+		}
+		greedy = append(greedy, g)
+	}
+	if len(greedy) != 10 {
+		t.Fatalf("one alone gets %d of 10", len(greedy))
+	}
+	if _, why := a.Take(party("other"), 1); why != fair.OverAll {
+		t.Fatalf("the eleventh: %v", why)
+	}
+	for _, g := range greedy[3:] {
+		g.GiveBack()
+	}
+	more := func() (n int) {
+		for {
+			if _, why := a.Take(party("greedy"), 1); why != fair.Granted {
+				return n
+			}
+			n++
+		}
+	}
+	if n := more(); n != 2 {
+		t.Errorf("%d more while another is refused, want 2: half", n)
+	}
+	now = now.Add(10 * time.Second)
+	if n := more(); n != 5 {
+		t.Errorf("%d more when nobody else was refused for a while, want 5", n)
+	}
+}
+
+// TestWhoTricklesGivesWay: one who takes much at once and then grows by little gives way, not the one who grows fast and has more.
+func TestWhoTricklesGivesWay(t *testing.T) {
+	now := time.Unix(1000, 0)
+	a := fair.New(fair.Config{Name: "bytes", Total: 100 << 20, Slow: 16 << 10, Now: func() time.Time { return now }})
+	drip, _ := a.Take(party("drip"), 40<<20)
+	dropped := false
+	drip.Revocable(func() { dropped = true; drip.GiveBack() })
+	fast := a.Open(party("fast"))
+	fast.Revocable(func() { t.Error("who grows fast gives way"); fast.GiveBack() })
+	for range 59 {
+		now = now.Add(time.Second)
+		if drip.Grow(1<<10) != fair.Granted || fast.Grow(1<<20) != fair.Granted {
+			t.Fatal("refused while there is room")
+		}
+	}
+	if why := drip.Grow(1 << 20); why != fair.OverAll || dropped {
+		t.Errorf("somebody gives way to one who is slow: %v", why)
+	}
+	if why := fast.Grow(1 << 20); why != fair.Granted || !dropped {
+		t.Errorf("%v; dropped: %v", why, dropped)
+	}
+}
+
+// TestRoom: what Room finds bounds everybody, and who waits sees within a second that it grew.
+func TestRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var room atomic.Int64
+		room.Store(50)
+		a := fair.New(fair.Config{Name: "bytes", Total: 1000, Room: room.Load})
+		got := make(chan error, 1)
+		go func() {
+			g, err := a.Wait(t.Context(), party("one"), 51)
+			defer g.GiveBack()
+			got <- err
+		}()
+		synctest.Wait()
+		room.Store(51)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(got) == 0 {
+			t.Fatal("still waits")
+		}
+		if err := <-got; err != nil {
+			t.Error(err)
+		}
+		if _, why := a.Take(fair.Party{}, 52); why != fair.OverAll {
+			t.Errorf("52 of 51: %v", why)
+		}
+	})
+}
+
+// TestPatience: who has waited for so long has others give way, and waits for these to give back; who waits for too long is told.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := fair.New(fair.Config{Name: "slots", Total: 4, Patience: 3 * time.Second, Most: 5 * time.Second})
+		revoked := 0
+		for range 4 {
+			g, _ := a.Take(party("greedy"), 1)
+			g.Revocable(func() {
+				revoked++
+				time.AfterFunc(500*time.Millisecond, g.GiveBack) // as a process takes a while to end
+			})
+		}
+		began := time.Now()
+		g, err := a.Wait(t.Context(), party("one"), 1)
+		if err != nil || time.Since(began) != 3500*time.Millisecond || revoked != 1 {
+			t.Errorf("%v after %v, %d revoked", err, time.Since(began), revoked)
+		}
+		g.Revocable(func() { t.Error("who has least gives way") })
+		began = time.Now()
+		if _, err := a.Wait(t.Context(), party("other"), 3); !errors.Is(err, fair.TooLong) || time.Since(began) != 5*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("left"))
+		if _, err := a.Wait(ctx, party("third"), 1); err == nil || err.Error() != "left" {
+			t.Errorf("who has left gets %v", err)
+		}
+	})
+}
+
+// TestGivenBackIsGone: a grant that was given back takes nothing again, whatever is done with it.
+func TestGivenBackIsGone(t *testing.T) {
+	a := fair.New(fair.Config{Name: "bytes", Total: 100})
+	g, _ := a.Take(party("one"), 10)
+	g.GiveBack()
+	g.Revocable(func() { t.Error("revoked") })
+	g.Shrink(5)
+	g.Oust()
+	if why := g.Grow(1); why != fair.OverAll {
+		t.Error(why)
+	}
+	if err := g.Wait(t.Context(), 1); err == nil {
+		t.Error("a grant that was given back grows")
+	}
+	var none *fair.Grant
+	none.GiveBack()
+	if left := a.Unreturned(); len(left) > 0 {
+		t.Errorf("%q", left)
+	}
+	a.Take(party("one"), 10)
+	if left := a.Unreturned(); len(left) != 2 {
+		t.Errorf("%q are not given back", left)
+	}
+}
+
+// TestWhoUsedItLatelyGoesLast: of those who have nothing, the ones go first who used the account least lately, and then whose owners did.
+func TestWhoUsedItLatelyGoesLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := fair.New(fair.Config{Name: "slots", Total: 1, Places: 10})
+		a.Charge(party("busy"), time.Minute)
+		a.Charge(fair.Party{Owner: "popular"}, time.Minute)
+		g, _ := a.Take(fair.Party{}, 1)
+		var order []string
+		for _, p := range []fair.Party{party("busy"), {Address: "one", Owner: "popular"}, {Address: "two", Owner: "other"}, {Address: "three", Owner: "other"}} {
+			go func() {
+				g, err := a.Wait(t.Context(), p, 1)
+				if err != nil {
+					t.Error(err)
+				}
+				order = append(order, p.Address)
+				g.GiveBack()
+			}()
+			synctest.Wait()
+		}
+		g.GiveBack()
+		synctest.Wait()
+		if want := []string{"two", "three", "one", "busy"}; !slices.Equal(order, want) {
+			t.Errorf("%q, want %q", order, want)
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package refdb
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+// book knows which events wait, by the identifiers of the repositories that they concern. The store ends waits in many ways of which the
+// book does not hear, so an event in the book may wait no longer. When there are too many such events, the book reads all anew.
+type book struct {
+	store *store.Store
+	by    map[string]map[nostr.ID]bool // nil before the first use
+	size  int
+	fresh []*nostr.Event // events that wait since the open batch began
+	large []largeWait    // the large events in by, in the order in which they came
+}
+
+// largeWait is a waiting state that is larger than other events may be.
+type largeWait struct {
+	id     nostr.ID
+	author nostr.PubKey
+	size   int
+}
+
+// surplus is how many entries the book may have beyond twice the number of waiting events before it reads all anew.
+const surplus = 1000
+
+// load reads all waiting events, unless the book knows them.
+func (b *book) load() error {
+	if b.by != nil && b.size <= 2*b.store.Waits()+surplus {
+		return nil
+	}
+	v := b.store.View()
+	defer v.Close()
+	b.by, b.size, b.large = map[string]map[nostr.ID]bool{}, 0, nil
+	err := v.EachWait(func(w store.Waiting) error { b.add(w.Event); return nil })
+	if err != nil {
+		b.by = nil
+		return fmt.Errorf("what waits for git data: %w", err)
+	}
+	return nil
+}
+
+// add notes an event that waits.
+func (b *book) add(e *nostr.Event) {
+	if e.Size() > policy.MaxEventBytes {
+		b.large = append(b.large, largeWait{e.ID, e.PubKey, e.Size()})
+	}
+	for _, d := range identifiers(e) {
+		if b.by[d] == nil {
+			b.by[d] = map[nostr.ID]bool{}
+		}
+		if !b.by[d][e.ID] {
+			b.by[d][e.ID] = true
+			b.size++
+		}
+	}
+}
+
+// wait notes an event that waits from the open batch on.
+func (b *book) wait(e *nostr.Event) { b.fresh = append(b.fresh, e) }
+
+// undone forgets the events of the dropped batch.
+func (b *book) undone() { b.fresh = nil }
+
+// kept notes the events of the open batch for good, now that the batch is durable.
+func (b *book) kept() {
+	if b.by != nil {
+		for _, e := range b.fresh {
+			b.add(e)
+		}
+	}
+	b.fresh = nil
+}
+
+// of returns the waiting events that concern an identifier and have not expired, but for those that the turn leaves out, in no order. Its
+// errors are a Fault where they are over one event.
+func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
+	if err := b.load(); err != nil {
+		return nil, err
+	}
+	var out []*nostr.Event
+	seen := map[nostr.ID]bool{}
+	look := func(id nostr.ID) error {
+		if t.Left != nil && t.Left(id) {
+			return nil
+		}
+		w, err := t.Waiting(id)
+		if err == nil && w.Event != nil && !seen[id] && !expired(t, w.Event) {
+			seen[id] = true
+			out = append(out, w.Event)
+		}
+		return faultOf(id, err)
+	}
+	for id := range b.by[d] {
+		if err := look(id); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range b.fresh {
+		for _, x := range identifiers(e) {
+			if x == d {
+				if err := look(e.ID); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// expired reports whether an event has expired (NIP-40). Its wait may go on for some minutes.
+func expired(t Turn, e *nostr.Event) bool {
+	at, ok := e.Expiration()
+	return ok && at <= t.Now.Unix()
+}
+
+// largeWaits returns the large waiting events, in the order in which they came.
+func (b *book) largeWaits(t Turn) ([]largeWait, error) {
+	if err := b.load(); err != nil {
+		return nil, err
+	}
+	waits := func(w largeWait) (bool, error) {
+		k, err := t.Known(w.id)
+		return k.State == store.InWaiting, err
+	}
+	all := slices.Clone(b.large)
+	for _, e := range b.fresh {
+		if e.Size() > policy.MaxEventBytes {
+			all = append(all, largeWait{e.ID, e.PubKey, e.Size()})
+		}
+	}
+	seen, left := map[nostr.ID]bool{}, all[:0]
+	for _, w := range all {
+		ok, err := waits(w)
+		if err != nil {
+			return nil, err
+		}
+		if ok && !seen[w.id] {
+			seen[w.id] = true
+			left = append(left, w)
+		}
+	}
+	return left, nil
+}
+
+// anonymous takes the place of the identifiers for updates that name no repository: the pull requests that they update name one.
+const anonymous = "\x00updates"
+
+// identifiers returns the identifiers of the repositories that an event concerns, each once.
+func identifiers(e *nostr.Event) []string {
+	switch e.Kind {
+	case nip34.KindRepository, nip34.KindState:
+		return []string{e.Tags.D()}
+	}
+	var out []string
+	seen := map[string]bool{}
+	for _, a := range nip34.Repositories(e) {
+		if !seen[a.D] {
+			seen[a.D] = true
+			out = append(out, a.D)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, anonymous)
+	}
+	return out
+}

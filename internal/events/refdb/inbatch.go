@@ -1,0 +1,119 @@
+package refdb
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/graspd/graspd/internal/events/refs"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+// inBatch notes what the open batch has done so far to events that concern repositories.
+type inBatch struct {
+	touched map[string]*touched // by identifier
+	order   []string            // the identifiers, in the order in which they were touched
+	changed []nip34.Address     // repositories whose rows were written
+	came    []refs.PullRequest  // accepted in this batch, served or waiting
+	filed   []filing
+	stirred map[string]bool // identifiers of repositories that may lack something else now
+
+	peeled map[gitwire.ObjectID]gitwire.ObjectID // the objects to which annotated tags that came lead
+}
+
+// filing is an upload whose push ends with the open batch.
+type filing struct {
+	upload uint64
+	tips   []refs.Tip
+}
+
+// touched notes what the open batch has added and removed under one identifier.
+type touched struct {
+	states  []refs.State       // served since the batch began
+	tips    []refs.PullRequest // served since the batch began
+	gone    []nostr.ID         // pull requests that are served no more
+	members bool               // who decides, or which states are complete, may have changed: Settle looks at all states
+	owners  []nostr.PubKey     // owners whose repository Settle looks at, with an announcement or without
+
+	contributed []nip34.Address // contributed repositories that had anything come or go
+}
+
+// reset begins the next batch.
+func (r *inBatch) reset() { *r = inBatch{touched: map[string]*touched{}, stirred: map[string]bool{}} }
+
+// touch returns what the batch has done to an identifier, and makes Settle look at the repositories with that identifier.
+func (r *inBatch) touch(d string) *touched {
+	r.stirred[d] = true
+	t := r.touched[d]
+	if t == nil {
+		t = &touched{}
+		r.touched[d] = t
+		r.order = append(r.order, d)
+	}
+	return t
+}
+
+// owner makes Settle look at somebody's repository, though they may have no announcement any more.
+func (x *touched) owner(pk nostr.PubKey) {
+	x.members = true
+	if !slices.Contains(x.owners, pk) {
+		x.owners = append(x.owners, pk)
+	}
+}
+
+// touchTip makes Settle look at the repositories that a served pull request names.
+func (r *inBatch) touchTip(p refs.PullRequest) {
+	for _, of := range p.Repositories {
+		x := r.touch(of.D)
+		x.tips = append(x.tips, p)
+	}
+}
+
+// write puts the row of a repository into the open batch.
+func (r *inBatch) write(t Turn, x Repository, moved bool) error {
+	if err := x.Write(t.Batch, moved); err != nil {
+		return err
+	}
+	if !slices.Contains(r.changed, x.Of) {
+		r.changed = append(r.changed, x.Of)
+	}
+	return nil
+}
+
+// peeledOf returns, as far as the ledger knows, the objects to which the annotated tags among the refs lead.
+func (r *inBatch) peeledOf(before Repository, p refs.Projection) map[gitwire.ObjectID]gitwire.ObjectID {
+	var out map[gitwire.ObjectID]gitwire.ObjectID
+	for _, ref := range p.Refs {
+		to, ok := r.peeled[ref.ID]
+		if !ok {
+			to, ok = before.Peeled[ref.ID]
+		}
+		if ok {
+			if out == nil {
+				out = map[gitwire.ObjectID]gitwire.ObjectID{}
+			}
+			out[ref.ID] = to
+		}
+	}
+	return out
+}
+
+// peel notes the objects to which annotated tags that came lead.
+func (r *inBatch) peel(tags map[gitwire.ObjectID]gitwire.ObjectID) {
+	if r.peeled == nil {
+		r.peeled = map[gitwire.ObjectID]gitwire.ObjectID{}
+	}
+	maps.Copy(r.peeled, tags)
+}
+
+// stir notes an identifier whose repositories may lack something else now.
+func (r *inBatch) stir(d string) { r.stirred[d] = true }
+
+// come notes a pull request or an update that was accepted, as uploads may have waited for it.
+func (r *inBatch) come(p refs.PullRequest) { r.came = append(r.came, p) }
+
+// file notes an upload whose push ends with the batch, with the tips that stay.
+func (r *inBatch) file(upload uint64, tips []refs.Tip) {
+	r.filed = append(r.filed, filing{upload, tips})
+}

@@ -1,0 +1,156 @@
+// Package refdb keeps the refs of the repositories that are hosted here in line with the stored events (GRASP-01), within the batches of
+// the door's one writer. It knows which events wait for git data, whose wait is over, what a push may do, and what each repository's refs
+// are from the commit on. The package reads and writes the open batch alone. Callers bring objects to disk. Read Ledger, then Repository.
+package refdb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/refs"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+// WaitFor is how long an event waits for its git data, from when it came or when somebody last did something to bring the data.
+const WaitFor = 30 * time.Minute
+
+// Objects tells which objects the repositories on disk have.
+type Objects interface {
+	// Missing returns those of ids that a repository does not have. An object that it has is complete there, with all that the object reaches.
+	Missing(dir Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
+}
+
+// Turn is the open batch in the hands of its writer.
+type Turn struct {
+	*store.Batch
+	// Announced returns the served announcements with a d tag, as the rules in force read them.
+	Announced func(d string) (*policy.Announced, error)
+	// Serves reports whether the announcement brings its repository here by itself, by the rules in force.
+	Serves func(*nip34.Announcement) bool
+	// Left reports whether a waiting event takes part in nothing, as the caller has met a Fault over it. nil: there is none.
+	Left func(nostr.ID) bool
+	Now  time.Time
+}
+
+// Fault is an error over a waiting event, and not over the event or the git data that led to it. The caller may leave that event out by
+// Turn.Left.
+type Fault struct {
+	Event nostr.ID
+	Err   error
+}
+
+func (f *Fault) Error() string { return fmt.Sprintf("waiting event %s: %v", f.Event, f.Err) }
+
+// Unwrap returns the error over the event.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// faultOf returns an error over a waiting event as a Fault; nil for nil.
+func faultOf(id nostr.ID, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Fault{id, err}
+}
+
+// Config says what a Ledger works with.
+type Config struct {
+	Objects Objects
+	Service grasp.Service // where announcements list this relay
+	// Mirrors are relays whose hosts may have every repository, whatever announcements name: the relays from which the operator fills.
+	Mirrors []grasp.RelayURL
+	// Private asks Mirrors for no repository of which an announcement says that it is private (GRASP-08).
+	Private bool
+	Store   *store.Store
+
+	// Contributors says that this relay takes the commits of pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06).
+	Contributors bool
+
+	// Committed calls Changed with each repository whose row the commit changed. Changed must not block.
+	Changed func(nip34.Address)
+	// Committed calls Stirred with each identifier of repositories whose lacks the commit may have changed. Stirred must not block.
+	// nil: nobody wants to know.
+	Stirred func(d string)
+	// UnderWay reports whether the git data of a waiting event is on its way here. nil: never.
+	UnderWay func(*nostr.Event) bool
+	// Committed calls Found with each upload that has the tip of an event that came, and Dropped with each upload that waits for nothing
+	// any more. Neither may block.
+	Found   func(refs.Found, nostr.ID)
+	Dropped func(upload uint64)
+}
+
+// Ledger keeps the refs of the hosted repositories. One goroutine uses it, the door's writer. Each part owns some of what a Ledger knows.
+type Ledger struct {
+	Config
+	pending refs.Pending // uploads
+	events  *eventReader // what events say
+	data    gitData      // which git data is here
+	book    *book        // which events wait
+	lacking *lacking     // what repositories lack
+	inBatch inBatch      // what the open batch has done
+}
+
+// New makes a Ledger with nothing under way.
+func New(c Config) *Ledger {
+	l := &Ledger{Config: c, data: gitData{c.Objects}, book: &book{store: c.Store}, events: &eventReader{service: c.Service, contributors: c.Contributors}}
+	l.lacking = &lacking{service: c.Service, mirrors: c.Mirrors, private: c.Private, data: l.data, events: l.events, book: l.book}
+	l.inBatch.reset()
+	return l
+}
+
+// Keeps reports whether an event goes on waiting though its time is over, because its git data is on its way here.
+func (l *Ledger) Keeps(e *nostr.Event) bool { return l.UnderWay != nil && l.UnderWay(e) }
+
+// Committed notes that the batch is durable, and calls the functions of Config that hear of commits. It returns the pull requests that came
+// and whose commits were pushed before.
+func (l *Ledger) Committed(now time.Time) (uploaded []nostr.ID) {
+	done := l.inBatch
+	l.inBatch.reset()
+	l.book.kept()
+	for _, f := range done.filed {
+		l.pending.Finish(now.Unix(), f.upload, f.tips)
+	}
+	for _, pr := range done.came {
+		found, gone := l.pending.Come(pr)
+		for _, f := range found {
+			l.Found(f, pr.ID)
+			uploaded = append(uploaded, pr.ID)
+		}
+		for _, n := range gone {
+			l.Dropped(n)
+		}
+	}
+	for _, of := range done.changed {
+		l.Changed(of)
+	}
+	if l.Stirred != nil {
+		for d := range done.stirred {
+			l.Stirred(d)
+		}
+	}
+	return uploaded
+}
+
+// Undone forgets what the ledger noted for the batch, which was dropped.
+func (l *Ledger) Undone() {
+	l.inBatch.reset()
+	l.book.undone()
+	l.events.undone()
+}
+
+// Lacks returns what a repository lacks for the states that may come to rule it, and for waiting pull requests.
+func (l *Ledger) Lacks(t Turn, of nip34.Address) (Lack, error) { return l.lacking.of(t, of) }
+
+// Contributions returns the contributed repositories that a pull request, or an update of one, names (GRASP-06). Any goroutine may call
+// Contributions.
+func (l *Ledger) Contributions(e *nostr.Event) []nip34.Address { return l.events.contributions(e) }
+
+// LacksTips adds to out the needs of served pull requests whose tips the repository lacks. Any goroutine may call LacksTips.
+func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
+	return l.lacking.tips(ctx, v, now, out)
+}

@@ -1,0 +1,129 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/graspd/graspd/internal/events/store/index"
+	"github.com/graspd/graspd/internal/events/store/kv"
+	"github.com/graspd/graspd/internal/events/store/layout"
+)
+
+// Open opens the store in o.Dir, or makes a new one. Open fails with ErrInUse where another process has it open, with ErrFormat where
+// another version wrote it, and with ErrDamaged where the disk does not have what was written; then it has removed nothing.
+func Open(o Options) (*Store, error) {
+	s := newStore(o)
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
+	}
+	return s, nil
+}
+
+func newStore(o Options) *Store {
+	return &Store{opt: o.withDefaults(), changed: make(chan struct{}), sketch: index.NewSketch()}
+}
+
+func (s *Store) open() error {
+	if err := s.makeDirectory(); err != nil {
+		return err
+	}
+	lock, err := kv.LockDirectory(s.opt.FS, s.opt.Dir, s.opt.ReadOnly)
+	if err != nil {
+		return err
+	}
+	if err := s.openLocked(lock); err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	s.lock = lock
+	return nil
+}
+
+// openLocked opens the store under a lock, which stays the caller's where it fails.
+func (s *Store) openLocked(lock *pebble.Lock) error {
+	e := s.newEngine()
+	s.engine = e
+	used, err := kv.HasFiles(s.opt.FS, s.opt.Dir)
+	if err != nil {
+		return err
+	}
+	if used {
+		err = s.look(e, lock)
+	} else if s.opt.ReadOnly {
+		err = ErrNone
+	}
+	if err != nil {
+		return err
+	}
+	if e.db, err = s.openEngine(e, lock, s.opt.ReadOnly); err != nil {
+		return err
+	}
+	c, epoch, err := s.prepare()
+	if err != nil {
+		return errors.Join(damaged(err), e.db.Close())
+	}
+	if !s.opt.ReadOnly {
+		s.sketch.Load(e.db)
+		if s.unfinished, err = index.CountUnfinished(e.db); err != nil {
+			return errors.Join(damaged(err), e.db.Close())
+		}
+		if s.tally, err = loadTally(e.db); err != nil {
+			return errors.Join(damaged(err), e.db.Close())
+		}
+	}
+	s.cur = s.newState(e, c, epoch)
+	s.ring.start(c.Head)
+	return nil
+}
+
+// prepare reads the meta data, writes what is missing, and forgets removals, which only readers of a past process
+// could have wanted.
+func (s *Store) prepare() (c layout.Counters, epoch uint32, err error) {
+	if err := s.Failure(); err != nil {
+		return c, 0, err
+	}
+	if c, err = readMeta(s.engine.db); err != nil {
+		return c, 0, err
+	}
+	w := s.engine.db.NewBatch()
+	defer w.Close()
+	if epoch, err = s.startEpoch(w); err != nil || s.opt.ReadOnly {
+		return c, epoch, err
+	}
+	if err := w.Set(layout.MetaKey(layout.MetaFormat), binary.BigEndian.AppendUint32(nil, layout.FormatVersion), nil); err != nil {
+		return c, 0, err
+	}
+	if err := w.DeleteRange([]byte{layout.TableRemoved}, []byte{layout.TableRemoved + 1}, nil); err != nil {
+		return c, 0, err
+	}
+	if err := w.Commit(pebble.Sync); err != nil {
+		return c, 0, err
+	}
+	return c, epoch, s.Failure()
+}
+
+// hasFormat reports whether the store has a format yet, which must be one that is read.
+func hasFormat(r pebble.Reader) (bool, error) {
+	v, ok, err := index.Get(r, layout.MetaKey(layout.MetaFormat))
+	if err != nil || !ok {
+		return false, err
+	}
+	if len(v) != 4 {
+		return false, fmt.Errorf("format version: %w", layout.ErrCorrupt)
+	}
+	return true, layout.CheckFormat(v)
+}
+
+// readMeta checks the version of the format and reads the counters.
+func readMeta(r pebble.Reader) (layout.Counters, error) {
+	if ok, err := hasFormat(r); err != nil || !ok {
+		return layout.Counters{}, err
+	}
+	v, ok, err := index.Get(r, layout.MetaKey(layout.MetaCounters))
+	if err != nil || !ok {
+		return layout.Counters{}, err
+	}
+	return layout.ReadCounters(v)
+}

@@ -1,0 +1,131 @@
+// Package githttp serves repositories to git over HTTP: advertisements and ls-refs from memory, packs from git processes, which clients share
+// that ask for the same, and pushes. It knows HTTP, frames, paces and bounds. [Host] knows the repositories and decides about pushes,
+// [Packs] makes the packs. Read those two first.
+package githttp
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/contain"
+	"github.com/graspd/graspd/internal/base/fair"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/serve/front"
+)
+
+// DefaultCacheBytes bounds the kept packs where the operator says nothing.
+const DefaultCacheBytes = 512 << 20
+
+const (
+	stallTime  = 20 * time.Second // in which stallBytes of a body have to come
+	stallBytes = 16 << 10
+	askTime    = 2 * time.Minute  // for the whole body of a fetch
+	idleTime   = time.Minute      // in which a client has to read each piece of the answer
+	aliveTime  = 5 * time.Second  // after which a waiting client hears something
+	longest    = time.Hour        // for a push or an answer
+	drainBytes = 64 << 20         // of a pack refused unread that are still read, for clients that look for the answer only then
+	uploadWait = time.Minute      // for which a client waits for a turn to push
+	busyWait   = 10 * time.Second // in the Retry-After of a 429
+	unitBytes  = 16 << 10         // of a request in memory, for one unit of the pool
+)
+
+// ShownByEvent is how many refs/nostr/* a client sees whose protocol cannot ask for only some of them.
+const ShownByEvent = 1000
+
+// Config says what a Server serves, and how. Front, Host, Packs and CacheDir are needed.
+type Config struct {
+	Front        *front.Front // its pools bound what clients take
+	Host         Host
+	Packs        Packs
+	Base         string // before the paths of repositories, escaped; "" or such as "/git"
+	Agent        string // what the server calls itself; "" is graspd
+	Contributors bool   // take pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06)
+	MaxPush      int64  // bytes of the pack of one push; 0 is no bound
+	CacheDir     string // directory of the packs being sent
+	CacheBytes   int64  // of packs that are kept for later clients; 0 keeps none
+	// FlightBytes bounds the packs that are being sent, kept or not: beyond it no new one begins. 0 is 2 GiB.
+	FlightBytes int64
+	Logger      *slog.Logger    // nil is silent
+	Faults      *contain.Faults // takes contained faults; nil drops them
+}
+
+// Server answers git's requests.
+type Server struct {
+	host         Host
+	packs        Packs
+	base         string
+	agent        string
+	maxPush      atomic.Int64 // bytes of a pack; 0 is no bound
+	logger       *slog.Logger
+	faults       *contain.Faults
+	requests     *fair.Account // memory of requests, in units
+	uploads      *uploads
+	penalties    penalties // for pushes
+	overfetched  penalties // for fetches
+	texts        *texts
+	cache        *cache
+	counts       counts
+	contributors bool
+}
+
+// New prepares a server. It takes its accounts from the front, which must not serve anybody yet.
+func New(c Config) *Server {
+	s := &Server{
+		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), agent: cmp.Or(c.Agent, "graspd"), contributors: c.Contributors,
+		logger: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), faults: c.Faults,
+		requests: c.Front.NewAccount(fair.Config{Name: "units of git requests", Total: 32768, Address: 4096, Little: 64}),
+		uploads:  newUploads(c.Front.NewAccount(fair.Config{Name: "git uploads", Total: 32, Address: 4, Little: 1})),
+		texts:    newTexts(32 << 20),
+	}
+	s.SetMaxPush(c.MaxPush)
+	s.cache = newCache(c.CacheDir, c.CacheBytes, cmp.Or(c.FlightBytes, 2<<30), c.Faults)
+	return s
+}
+
+// SetMaxPush sets Config.MaxPush for pushes that begin from then on.
+func (s *Server) SetMaxPush(bytes int64) { s.maxPush.Store(bytes) }
+
+// Route returns the route for the front.
+func (s *Server) Route() front.Route {
+	return front.Route{Name: "git", Door: front.Signed, Takes: s.takes, Serve: s.serve, Answer: longest}
+}
+
+// Close closes the files of the kept packs. Call it when the server serves no request any more.
+func (s *Server) Close() { s.cache.close() }
+
+// takes reports whether a path lies below that of a repository, /<npub>/<identifier>.git/…, also where the npub is none.
+func (s *Server) takes(req *http.Request) bool {
+	below, ok := strings.CutPrefix(req.URL.EscapedPath(), s.base)
+	if !ok {
+		return false
+	}
+	below, _ = s.contributed(below)
+	below, rooted := strings.CutPrefix(below, "/")
+	_, below, _ = strings.Cut(below, "/")
+	name, rest, _ := strings.Cut(below, "/")
+	return rooted && strings.HasSuffix(name, ".git") && rest != ""
+}
+
+// contributed reports whether a path below the base belongs to contributors, and returns what follows there.
+func (s *Server) contributed(path string) (below string, ok bool) {
+	if !s.contributors {
+		return path, false
+	}
+	if below, ok = strings.CutPrefix(path, grasp.ContributedPath+"/"); ok {
+		return "/" + below, true
+	}
+	return path, false
+}
+
+// shownRefs returns the refs of a repository; none where it has no data.
+func shownRefs(r *Repository) *gitwire.Refs {
+	if r.Refs == nil {
+		return &gitwire.Refs{}
+	}
+	return r.Refs
+}

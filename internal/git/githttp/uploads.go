@@ -1,0 +1,193 @@
+package githttp
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/fair"
+	"github.com/graspd/graspd/internal/base/lately"
+	"github.com/graspd/graspd/internal/serve/front"
+)
+
+// How many clients may wait for a turn to push.
+const (
+	mostWaiting     = 64
+	mostWaitingEach = 8 // of one address
+)
+
+// Which push gives way to one that waits: the slowest of those that are under way for yieldAfter and bring less than yieldBelow.
+const (
+	yieldAfter = stallTime
+	yieldBelow = 64 << 10 // bytes a second
+)
+
+// uploads hands out turns to push. The address with the fewest pushes under way goes first; of several, the one that had turns for the shortest
+// time lately; then the client that came first.
+type uploads struct {
+	pool *fair.Account
+
+	mu      sync.Mutex // guards the fields below
+	waiting []*turn    // in the order in which they came
+	running map[*front.Visitor]int
+	turns   map[*turn]struct{} // turns that are granted and not left yet
+	had     lately.Use[string] // how long each party had turns lately
+}
+
+// turn is a turn that a client has or waits for.
+type turn struct {
+	of      *front.Visitor
+	party   string // "" is the operator, who pays for nothing
+	raw     *body
+	granted chan struct{} // closed once the client has the turn
+	sent    chan struct{} // closed when makeRoom sends the client away
+	began   time.Time     // when the turn was granted
+	grant   *fair.Grant
+}
+
+func newUploads(p *fair.Account) *uploads {
+	return &uploads{pool: p, running: map[*front.Visitor]int{}, turns: map[*turn]struct{}{}}
+}
+
+// ask returns a turn that is granted or waits; nil where there is no place to wait.
+func (u *uploads) ask(one *front.Visitor, party string, raw *body) *turn {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	t := &turn{of: one, party: party, raw: raw, granted: make(chan struct{}), sent: make(chan struct{})}
+	if u.grant(t) {
+		return t
+	}
+	if one != nil && u.waits(one) >= mostWaitingEach || len(u.waiting) >= mostWaiting && !u.makeRoom(t) {
+		return nil
+	}
+	u.waiting = append(u.waiting, t)
+	return t
+}
+
+// waits returns how many turns of an address wait. The caller holds mu.
+func (u *uploads) waits(one *front.Visitor) (n int) {
+	for _, t := range u.waiting {
+		if t.of == one {
+			n++
+		}
+	}
+	return n
+}
+
+// makeRoom sends away the last client of the address that has the most waiting, and reports whether it did. That address must have more waiting
+// than the one of t would have, or as many and have had turns for longer lately. The caller holds mu.
+func (u *uploads) makeRoom(t *turn) bool {
+	now := time.Now()
+	more := func(a, b *turn, more int) int {
+		return cmp.Or(u.waits(a.of)-u.waits(b.of)-more, u.had.Seconds(now, a.party)-u.had.Seconds(now, b.party))
+	}
+	worst := u.waiting[0]
+	for _, other := range u.waiting {
+		if more(other, worst, 0) > 0 || other.of == worst.of {
+			worst = other
+		}
+	}
+	if more(worst, t, 1) <= 0 {
+		return false
+	}
+	u.forget(worst)
+	close(worst.sent)
+	return true
+}
+
+// press makes a push give way to t, which waits: the slowest of addresses that have more pushes under way than that of t.
+func (u *uploads) press(t *turn) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := time.Now()
+	var slowest *turn
+	least := float64(yieldBelow)
+	for other := range u.turns {
+		bytes, over := other.raw.progress()
+		took := now.Sub(other.began)
+		if over || took < yieldAfter || u.running[other.of] <= u.running[t.of] {
+			continue
+		}
+		if rate := float64(bytes) / took.Seconds(); rate < least {
+			slowest, least = other, rate
+		}
+	}
+	if slowest != nil {
+		slowest.raw.yield()
+	}
+}
+
+// forget takes a turn out of those that wait, and reports whether it waited. The caller holds mu.
+func (u *uploads) forget(t *turn) bool {
+	i := slices.Index(u.waiting, t)
+	if i >= 0 {
+		u.waiting = slices.Delete(u.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// grant gives the client its turn if the pool has one for its address, and reports whether it did. The caller holds mu.
+func (u *uploads) grant(t *turn) bool {
+	g, why := u.pool.Take(t.of.Party(), 1)
+	if why != fair.Granted {
+		return false
+	}
+	t.grant, t.began = g, time.Now()
+	u.running[t.of]++
+	u.turns[t] = struct{}{}
+	close(t.granted)
+	return true
+}
+
+// has reports whether the client has its turn. A nil turn, for a push that needs none, counts as one that it has.
+func (t *turn) has() bool {
+	if t == nil {
+		return true
+	}
+	select {
+	case <-t.granted:
+		return true
+	default:
+		return false
+	}
+}
+
+// leave ends a turn, or the wait for it.
+func (u *uploads) leave(t *turn) {
+	if t == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if t.grant == nil {
+		u.forget(t)
+		return
+	}
+	t.grant.GiveBack()
+	delete(u.turns, t)
+	now := time.Now()
+	if t.party != "" {
+		u.had.Add(now, t.party, now.Sub(t.began))
+	}
+	if u.running[t.of]--; u.running[t.of] == 0 {
+		delete(u.running, t.of)
+	}
+	order := slices.Clone(u.waiting)
+	slices.SortStableFunc(order, func(a, b *turn) int {
+		return cmp.Or(u.running[a.of]-u.running[b.of], u.had.Seconds(now, a.party)-u.had.Seconds(now, b.party))
+	})
+	for _, next := range order {
+		if u.grant(next) {
+			u.forget(next)
+			return
+		}
+	}
+}
+
+// queued returns how many turns wait.
+func (u *uploads) queued() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.waiting)
+}

@@ -1,0 +1,117 @@
+package gitproc
+
+import (
+	"strconv"
+
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+)
+
+// word is a part of an argument vector. Literals become words by themselves. Of values from elsewhere, this file makes words only of numbers,
+// of parsed filters and of paths of graspd's own.
+type word string
+
+// Command is a command of git with its options. It has no object ids and no names of refs: these go by the standard input.
+type Command struct {
+	name     word
+	settings []word // name=value, beside those that all processes have
+	args     []word
+	path     bool // the repository is the last argument, and not in the environment
+	starts   bool // it has another process do the work, and waits for that one
+}
+
+func (c Command) String() string { return "git " + string(c.name) }
+
+func number(option word, n int64) word { return option + word(strconv.FormatInt(n, 10)) }
+
+func version() Command { return Command{name: "version", args: []word{"--build-options"}} }
+
+// lazyTransport is the name of a transport that does not exist.
+const lazyTransport = "graspd-probe"
+
+// lazyFetch asks for a missing object, of a repository whose settings say that it lacks some which a remote has.
+func lazyFetch() Command {
+	return Command{
+		name:     "cat-file",
+		settings: []word{"remote.probe.promisor=true", "remote.probe.url=" + lazyTransport + "::x"},
+		args:     []word{"-e", "0123456789012345678901234567890123456789"},
+	}
+}
+
+// IndexPack reads a pack of at most maxBytes, completes a thin one with objects of the repository, and keeps it with its index in the object
+// directory. It prints "pack\t" and the checksum that names the pack. It refuses objects as ObjectChecks says.
+func IndexPack(maxBytes int64) Command {
+	return Command{name: "index-pack", args: []word{"--stdin", "--fix-thin", strict, number("--max-input-size=", maxBytes)}}
+}
+
+// Reach reads ids, some behind ^. It prints the ids of all objects that the plain ids lead to and those behind ^ do not, with "commit " before
+// that of a commit. It fails where one of these objects is missing.
+func Reach() Command {
+	return Command{name: "rev-list", args: []word{"--objects", "--no-object-names", "--format=", "--stdin"}}
+}
+
+// Measure reads ids and prints, in order, the size of each object in bytes or "<id> missing".
+func Measure() Command {
+	return Command{name: "cat-file", args: []word{"--batch-check=%(objectsize)", "--buffer"}}
+}
+
+// SizeUp prints "<id> <type> <size in bytes>" for each object that git finds, in the order of the packs.
+func SizeUp() Command {
+	return Command{name: "cat-file", args: []word{"--batch-check=%(objectname) %(objecttype) %(objectsize)", "--batch-all-objects", "--unordered", "--buffer"}}
+}
+
+// Inspect reads commands of cat-file (info, contents and flush) with expressions for objects, and answers them in order: with a line of the id,
+// the type and the size in bytes, behind which contents follow with a line feed, or with "<expression> missing".
+func Inspect() Command {
+	return Command{name: "cat-file", args: []word{"--batch-command", "--buffer"}}
+}
+
+// PackThese reads ids, writes these objects as a pack with its index to base-<checksum>.pack and .idx, and prints the checksum. base is a path
+// of graspd's own.
+func PackThese(base string) Command {
+	return Command{name: "pack-objects", args: []word{"-q", "--delta-base-offset", "--end-of-options", word(base)}}
+}
+
+// PackReachable reads ids and prints a pack of all objects that they lead to.
+func PackReachable(ofsDelta, includeTag bool, filter gitwire.Filter) Command {
+	c := Command{name: "pack-objects", args: []word{"--revs", "--stdout", "-q"}}
+	if ofsDelta {
+		c.args = append(c.args, "--delta-base-offset")
+	}
+	if includeTag {
+		c.args = append(c.args, "--include-tag")
+	}
+	if filter.Kind != gitwire.FilterNone {
+		c.args = append(c.args, "--filter="+word(filter.String()))
+	}
+	return c
+}
+
+// UploadPack answers one request of a client, in the protocol of its Run. With bitmaps it packs whole histories sooner, but packs of a few
+// commits become larger.
+func UploadPack(bitmaps bool) Command {
+	c := Command{name: "upload-pack", args: []word{"--stateless-rpc", "--strict"}, path: true, starts: true}
+	if !bitmaps {
+		c.settings = []word{"pack.useBitmaps=false"}
+	}
+	return c
+}
+
+// islands keep git from storing objects that everybody clones as deltas of objects that only pull requests have.
+var islands = []word{"repack.useDeltaIslands=true", "pack.island=^refs/heads/", "pack.island=^refs/tags/"}
+
+// RepackAll makes one pack, with a bitmap, of the objects that refs lead to, and one of the rest. It drops objects of the rest that are older
+// than expire, a unix time in seconds.
+func RepackAll(expire int64) Command {
+	return Command{name: "repack", settings: islands, starts: true,
+		args: []word{"-q", "-n", "-d", "-b", "--cruft", number("--cruft-expiration=@", expire) + " +0000"}}
+}
+
+// RepackGeometric combines small packs so that each is at least twice as large as all smaller ones, under one index with a bitmap.
+func RepackGeometric() Command {
+	return Command{name: "repack", settings: islands, starts: true, args: []word{"-q", "-n", "-d", "--geometric=2", "--write-midx", "--write-bitmap-index"}}
+}
+
+// Fsck proves that every object is there that refs lead to.
+func Fsck() Command {
+	return Command{name: "fsck", args: []word{"--connectivity-only", "--no-dangling", "--no-progress"}}
+}

@@ -1,0 +1,315 @@
+package gitproc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/lately"
+)
+
+// slots hands out the slots of one kind of work. Heavy work may have half of them, rounded up; the rest is for light work alone, and light
+// work goes first, so that nobody with a little waits for those with much. But where no heavy work runs, waiting heavy work gets the next
+// slot. A slot goes to the party that has the fewest, of these to the one that took least of the processor lately, and within these to work for
+// the owner with the fewest slots and the least processor time. Of equals the one goes first whose turn is longest ago.
+type slots struct {
+	places, perParty int           // how much work may wait: in all, and of one party
+	most             time.Duration // how long the work of a party waits at most; 0 is without a bound
+	heavies          int           // how many of the slots heavy work may have
+
+	mu      sync.Mutex // guards the fields below
+	free    int
+	running map[string]int // slots of each party that has any
+	theirs  map[string]int // slots of each owner that has any
+	heavy   int            // slots of heavy work
+	waiting map[string][]*waiter
+	turn    []string // the parties with work that waits; the one whose turn is longest ago in front
+	queued  int
+	burden  int // how many of those are heavy
+	refused uint64
+	taken   lately.Use[string] // processor time, by party
+	spent   lately.Use[string] // processor time, by owner
+	active  map[*active]bool   // work that has a slot and a process
+	all     int                // slots
+}
+
+// work is work that needs a slot.
+type work struct {
+	party string // who has it done; "" is graspd itself
+	owner string // whom it is for, as far as that is signed; "" is nobody
+	heavy bool
+}
+
+type waiter struct {
+	work
+	granted chan struct{}
+	sent    chan struct{} // closed when makeRoom sends it away
+}
+
+// heavyFraction says which part of the places heavy work may take: one in so many.
+const heavyFraction = 4
+
+func newSlots(n, places, perParty int) *slots {
+	return &slots{
+		places: places, perParty: perParty, free: n, heavies: (n + 1) / 2,
+		running: map[string]int{}, theirs: map[string]int{}, waiting: map[string][]*waiter{}, active: map[*active]bool{}, all: n,
+	}
+}
+
+// take waits for a slot. It fails with ErrBusy, or with the cause of ctx. The caller gives the slot back with give.
+func (s *slots) take(ctx context.Context, c work) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	w := s.ask(c)
+	if w == nil {
+		return ErrBusy
+	}
+	err := s.await(ctx, w)
+	if err == errSent {
+		return ErrBusy
+	}
+	if err != nil && !s.leave(w) { // it got its slot meanwhile
+		s.give(c)
+	}
+	return err
+}
+
+// takeFree takes a slot without waiting. It fails with ErrBusy where none is free for the work.
+func (s *slots) takeFree(ctx context.Context, c work) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := &waiter{work: c, granted: make(chan struct{})}
+	if s.free == 0 || !s.may(w) {
+		return ErrBusy
+	}
+	s.free--
+	s.grant(w)
+	return nil
+}
+
+// await waits until w has its slot. It fails when that takes too long, when makeRoom sends w away, or when ctx ends.
+func (s *slots) await(ctx context.Context, w *waiter) error {
+	select {
+	case <-w.granted:
+		return nil
+	default:
+	}
+	var late <-chan time.Time
+	if s.most > 0 && w.party != "" {
+		t := time.NewTimer(s.most)
+		defer t.Stop()
+		late = t.C
+	}
+	press := time.NewTicker(pressEvery)
+	defer press.Stop()
+	for waited := pressEvery; ; {
+		select {
+		case <-w.granted:
+			return nil
+		case <-w.sent:
+			return errSent
+		case <-press.C:
+			if waited += pressEvery; waited > patience {
+				s.press(w)
+			}
+		case <-late:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.refused++
+			return ErrBusy
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// ask takes a slot or a place to wait, and returns nil if there is neither. graspd's own work always gets a place.
+func (s *slots) ask(c work) *waiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := &waiter{work: c, granted: make(chan struct{}), sent: make(chan struct{})}
+	if s.free > 0 && s.may(w) {
+		s.free--
+		s.grant(w)
+		return w
+	}
+	if c.party != "" && (len(s.waiting[c.party]) >= s.perParty || !s.hasRoom(c)) {
+		s.refused++
+		return nil
+	}
+	if len(s.waiting[c.party]) == 0 {
+		s.turn = append(s.turn, c.party)
+	}
+	s.waiting[c.party] = append(s.waiting[c.party], w)
+	s.queued++
+	if c.heavy {
+		s.burden++
+	}
+	return w
+}
+
+// may reports whether w may have a free slot. The caller holds mu.
+func (s *slots) may(w *waiter) bool { return !w.heavy || s.heavy < s.heavies }
+
+// hasRoom reports whether there is a place for c to wait, and makes one where c has the better claim. The caller holds mu.
+func (s *slots) hasRoom(c work) bool {
+	if c.heavy && s.burden >= max(1, s.places/heavyFraction) {
+		return s.makeRoom(c)
+	}
+	return s.queued < s.places || s.makeRoom(work{party: c.party})
+}
+
+// errSent says that makeRoom has sent work away.
+var errSent = errors.New("others who have fewer came")
+
+// makeRoom sends away the last waiting work of the party that has the most waiting, and reports whether it did. That party must have more
+// waiting than the party of c would have, or as much and have taken more of the processor lately. For heavy work only heavy work gives way.
+// The caller holds mu.
+func (s *slots) makeRoom(c work) bool {
+	now := time.Now()
+	has := func(party string) (n, last int) {
+		for i, w := range s.waiting[party] {
+			if w.heavy || !c.heavy {
+				n, last = n+1, i
+			}
+		}
+		return n, last
+	}
+	more := func(a, b string, more int) int {
+		n, _ := has(a)
+		m, _ := has(b)
+		return cmp.Or(n-m-more, s.taken.Seconds(now, a)-s.taken.Seconds(now, b))
+	}
+	others := slices.DeleteFunc(slices.Clone(s.turn), func(p string) bool { n, _ := has(p); return p == "" || n == 0 })
+	if len(others) == 0 {
+		return false
+	}
+	worst := slices.MaxFunc(others, func(a, b string) int { return more(a, b, 0) })
+	if more(worst, c.party, 1) <= 0 {
+		return false
+	}
+	_, last := has(worst)
+	close(s.waiting[worst][last].sent)
+	s.drop(worst, last)
+	s.refused++
+	return true
+}
+
+// took notes the processor time of a process.
+func (s *slots) took(c work, cpu time.Duration) {
+	if c.party == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	s.taken.Add(now, c.party, cpu)
+	if c.owner != "" {
+		s.spent.Add(now, c.owner, cpu)
+	}
+}
+
+func (s *slots) grant(w *waiter) {
+	s.running[w.party]++
+	if w.owner != "" {
+		s.theirs[w.owner]++
+	}
+	if w.heavy {
+		s.heavy++
+	}
+	close(w.granted)
+}
+
+// leave gives up the place of w, and reports false where w has got its slot.
+func (s *slots) leave(w *waiter) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.waiting[w.party], w)
+	if i < 0 {
+		return false
+	}
+	s.drop(w.party, i)
+	return true
+}
+
+// drop takes waiting work i of a party out. The caller holds mu.
+func (s *slots) drop(party string, i int) {
+	s.queued--
+	if s.waiting[party][i].heavy {
+		s.burden--
+	}
+	if s.waiting[party] = slices.Delete(s.waiting[party], i, i+1); len(s.waiting[party]) == 0 {
+		delete(s.waiting, party)
+		s.turn = slices.DeleteFunc(s.turn, func(p string) bool { return p == party })
+	}
+}
+
+// give gives a slot back, and hands it to work that waits.
+func (s *slots) give(c work) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	less(s.running, c.party)
+	if c.owner != "" {
+		less(s.theirs, c.owner)
+	}
+	if c.heavy {
+		s.heavy--
+	}
+	s.free++
+	w := s.next()
+	if w == nil {
+		return
+	}
+	s.free--
+	s.drop(w.party, slices.Index(s.waiting[w.party], w))
+	if i := slices.Index(s.turn, w.party); i >= 0 { // the party has had its turn
+		s.turn = append(slices.Delete(s.turn, i, i+1), w.party)
+	}
+	s.grant(w)
+}
+
+func less(of map[string]int, key string) {
+	if of[key]--; of[key] == 0 {
+		delete(of, key)
+	}
+}
+
+// next returns the work that gets a free slot; nil where none waits that may have it. The caller holds mu.
+func (s *slots) next() *waiter {
+	if w := s.first(s.heavy == 0 && s.burden > 0); w != nil {
+		return w
+	}
+	if s.heavy >= s.heavies {
+		return nil
+	}
+	return s.first(true)
+}
+
+// first returns the work whose turn it is among heavy work, or among light work; nil where there is none. The caller holds mu.
+func (s *slots) first(heavy bool) *waiter {
+	now := time.Now()
+	var best *waiter
+	for _, party := range s.turn {
+		for _, w := range s.waiting[party] {
+			if w.heavy == heavy && (best == nil || s.order(now, w, best) < 0) {
+				best = w
+			}
+		}
+	}
+	return best
+}
+
+// order returns less than 0 where a goes before b, whose turn is longer ago. The caller holds mu.
+func (s *slots) order(now time.Time, a, b *waiter) int {
+	return cmp.Or(
+		s.running[a.party]-s.running[b.party], s.taken.Seconds(now, a.party)-s.taken.Seconds(now, b.party),
+		s.theirs[a.owner]-s.theirs[b.owner], s.spent.Seconds(now, a.owner)-s.spent.Seconds(now, b.owner),
+	)
+}

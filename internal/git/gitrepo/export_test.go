@@ -1,0 +1,79 @@
+package gitrepo
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+)
+
+// BeforeChange has a function called before each change of a file.
+func (d *Disk) BeforeChange(do func()) { d.dir.changes = do }
+
+// BeforeSync has a function called before each file or directory is made durable.
+func (d *Disk) BeforeSync(do func(name string)) { d.dir.syncs = do }
+
+// BeforeRead has a function called before a directory, the index of a pack, or which packs are gone, is read, and before a file is copied.
+func (d *Disk) BeforeRead(do func(name string)) { d.dir.reads = do }
+
+// Reading counts a reader of a repository until end.
+func (d *Disk) Reading(repo ID) (end func()) { return d.live.read(repo) }
+
+// Locked reports whether somebody changes files of a repository.
+func (d *Disk) Locked(repo ID) bool {
+	r := d.live.hold(repo)
+	defer d.live.release(repo, r)
+	if !r.change.TryLock() {
+		return true
+	}
+	r.change.Unlock()
+	return false
+}
+
+// Silent reports whether nobody is told at the moment which objects are here.
+func (d *Disk) Silent() bool {
+	if !d.promises.swap.TryRLock() {
+		return true
+	}
+	d.promises.swap.RUnlock()
+	return false
+}
+
+// Described follows tags from ids, with answers in the place of git's, and returns how many questions that took, how many rounds, and what is at
+// the end of each tip.
+func Described(ids []gitwire.ObjectID, answer func(id string) (kind string, contents []byte)) (questions, rounds int, peeled map[gitwire.ObjectID]gitwire.ObjectID, err error) {
+	x := &description{kinds: map[gitwire.ObjectID]string{}, names: map[gitwire.ObjectID]gitwire.ObjectID{}}
+	x.questions = newQuestions(context.Background())
+	x.level(ids, 0)
+	for in := bufio.NewReader(&x.questions); ; {
+		line, err := in.ReadString('\n')
+		if err == io.EOF {
+			break
+		}
+		command, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if command == "flush" {
+			rounds++
+			continue
+		}
+		questions++
+		kind, contents := answer(id)
+		out := fmt.Appendf(nil, "%s %s %d\n", id, kind, len(contents))
+		if command == "contents" {
+			out = append(append(out, contents...), '\n')
+		}
+		if _, err := x.Write(out); err != nil {
+			return questions, rounds, nil, err
+		}
+	}
+	peeled, err = x.peeled(ids, true)
+	return questions, rounds, peeled, err
+}
+
+// Weigh reports whether a pack is much work, and whether git has to tell whether all objects may be as large as they are.
+func Weigh(ctx context.Context, pack io.Reader) (heavy, unknown bool, err error) {
+	w, err := weigh(ctx, pack)
+	return w.heavy, w.unknown, err
+}

@@ -1,0 +1,175 @@
+package gitsync
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/publicnet"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/git/gitfetch"
+	"github.com/graspd/graspd/internal/git/gitplan"
+	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/git/hosting"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+// party is the party for whose turns the git processes count that work on fetched data.
+const party = "git data of other servers"
+
+// fetch has one conversation with one server, and returns its outcome for the plan.
+func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
+	if len(f.Needs) == 0 {
+		return s.survey(ctx, f)
+	}
+	lack, err := s.cfg.Host.Lacks(ctx, f.Of)
+	if err != nil {
+		s.report("what a repository lacks", err)
+		return gitplan.Outcome{Answer: gitplan.Ours}
+	}
+	out := gitplan.Outcome{Answer: gitplan.Ours, Brought: noLonger(f.Needs, lack)}
+	lack.Needs = slices.DeleteFunc(lack.Needs, func(n refdb.Need) bool { return !slices.Contains(f.Needs, n.Event) })
+	if !lack.Hosted || len(lack.Needs) == 0 {
+		return out
+	}
+	taking, err := s.cfg.Host.Take(ctx, lack, party)
+	if err != nil {
+		s.book.noted(f, s.cfg.Now().Wall, err, "")
+		return out
+	}
+	defer taking.Close()
+	began := s.cfg.Now()
+	result, text, err := s.ask(ctx, f, lack, taking)
+	if !errors.Is(err, context.Canceled) {
+		s.counts.time(err != nil, s.cfg.Now().Mono-began.Mono)
+	}
+	out.Answer, out.Retry = answerOf(err, result)
+	out.Brought, out.Requests = append(out.Brought, taking.Brought...), result.Requests
+	if notTaken(err) && len(lack.Needs) == 1 && len(f.Needs) == 1 {
+		s.refused.put(lack.Needs[0].IDs)
+	}
+	s.count(f, result, text, taking, err)
+	return out
+}
+
+// noLonger returns the events whose data is not missing any more.
+func noLonger(events []nostr.ID, lack refdb.Lack) (out []nostr.ID) {
+	for _, id := range events {
+		if !slices.ContainsFunc(lack.Needs, func(n refdb.Need) bool { return n.Event == id }) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// ask fetches the missing data from a server, and tells the plan when the server is quiet and when it has sent everything. It returns in words
+// what did not come.
+func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack refdb.Lack, taking *hosting.Taking) (gitfetch.Result, string, error) {
+	r := gitfetch.Request{URL: string(f.Source), Haves: taking.Haves(), MaxBytes: taking.MaxBytes()}
+	if s.cfg.Reticent && !slices.Contains(lack.Sources, f.Source) {
+		r.Haves = nil
+	}
+	for _, n := range lack.Needs {
+		r.Groups = append(r.Groups, n.IDs)
+	}
+	inTurn(f.ID, r.Groups)
+	r.Pack = func(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) error {
+		return taking.Pack(ctx, ids, pack)
+	}
+	tell := func(what chan<- uint64) {
+		select {
+		case what <- f.ID:
+		case <-ctx.Done():
+		}
+	}
+	silent := time.AfterFunc(gitplan.QuietFor, func() { tell(s.quiet) })
+	defer silent.Stop()
+	r.Alive = func() { silent.Reset(gitplan.QuietFor) }
+	r.Heard = func() {
+		silent.Stop()
+		tell(s.heard)
+	}
+	first, err := s.cfg.Fetcher.Fetch(ctx, r)
+	if err != nil {
+		return first, "", err
+	}
+	return s.led(ctx, f, r, lack, taking, first)
+}
+
+// answerOf returns what the error of a fetch tells about the server, and for how long the server wants to be left alone.
+func answerOf(err error, r gitfetch.Result) (gitplan.Answer, time.Duration) {
+	var status *gitfetch.StatusError
+	var pack *gitrepo.PackError
+	var missing *gitrepo.MissingError
+	switch {
+	case err == nil:
+		return gitplan.Answered, 0
+	case errors.As(err, &status):
+		switch status.Code {
+		case 401, 403, 404, 410, 451:
+			return gitplan.Absent, 0
+		case 429, 503:
+			return gitplan.Limited, status.RetryAfter
+		}
+		return gitplan.Failed, 0
+	case errors.Is(err, gitfetch.ErrTooMuch) && r.Refs == nil:
+		return gitplan.TooMuch, 0
+	case hosting.TooMuch(err), errors.Is(err, gitfetch.ErrTooMuch), notTaken(err):
+		return gitplan.Refused, 0
+	case errors.As(err, &pack), errors.As(err, &missing):
+		return gitplan.Failed, 0 // the server broke git's protocol
+	case errors.Is(err, context.Canceled), errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitrepo.ErrFull):
+		return gitplan.Ours, 0
+	case errors.Is(err, publicnet.ErrForbidden):
+		return gitplan.Failed, 0
+	}
+	return gitplan.Failed, 0
+}
+
+// notTaken reports whether a pack is in order but for an object that graspd does not take.
+func notTaken(err error) bool {
+	pack, is := errors.AsType[*gitrepo.PackError](err)
+	return is && pack.Check != ""
+}
+
+func (s *Sync) count(f gitplan.Fetch, r gitfetch.Result, text string, taking *hosting.Taking, err error) {
+	s.counts.fetches.Add(1)
+	s.counts.bytes.Add(uint64(r.Bytes))
+	s.counts.brought.Add(uint64(len(taking.Brought)))
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.counts.failed.Add(1)
+	}
+	if len(taking.Brought) > 0 {
+		text = ""
+	}
+	s.book.noted(f, s.cfg.Now().Wall, err, text)
+	if len(taking.Brought) > 0 {
+		s.cfg.Logger.Info("git data fetched", "repository", f.Of.String(), "from", string(f.Source), "count", len(taking.Brought))
+	} else if err != nil && !errors.Is(err, context.Canceled) {
+		s.cfg.Logger.Debug("git data not fetched", "repository", f.Of.String(), "from", string(f.Source), "error", err)
+	}
+}
+
+// survey compares the refs that a server advertises with those that are served here.
+func (s *Sync) survey(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
+	r, err := s.cfg.Fetcher.Advertised(ctx, string(f.Source))
+	s.counts.surveys.Add(1)
+	text := ""
+	if err == nil {
+		ours, ok, failed := s.cfg.Host.Find(f.Of)
+		if failed != nil {
+			s.report("refs of a repository", failed)
+			return gitplan.Outcome{Answer: gitplan.Ours}
+		}
+		if ok {
+			text = gitplan.Compare(ours.Refs, r.Refs).String()
+		}
+	}
+	s.book.noted(f, s.cfg.Now().Wall, err, text)
+	answer, retry := answerOf(err, r)
+	return gitplan.Outcome{Answer: answer, Retry: retry, Requests: r.Requests}
+}

@@ -1,0 +1,82 @@
+package hosting_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/graspd/graspd/internal/git/githttp"
+	"github.com/graspd/graspd/internal/git/hosting"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+// Of pushes that are under way at once, which all found room when they began, no more come in than there is room for; and what
+// did not come in does not count.
+func TestPushesAtOnceKeepToTheBounds(t *testing.T) {
+	for name, limits := range map[string]hosting.Limits{
+		"may have no more": {Repositories: 1}, "and may have 2 KiB here": {Author: 2000}, "as much git data as it may": {Total: 2000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, limits)
+			r := w.newRepo()
+			tip := r.commit("one")
+			r.must("repack", "-adq")
+			packs, err := filepath.Glob(filepath.Join(r.dir, ".git/objects/pack/*.pack"))
+			if err != nil || len(packs) != 1 {
+				t.Fatal(packs, err)
+			}
+			pack := string(ok(os.ReadFile(packs[0])))
+			push := func(e *nostr.Event, progress func(string)) githttp.PushResult {
+				return w.host.Push(t.Context(), githttp.PushCall{
+					Of:       nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: e.Tags.D()},
+					Push:     &gitwire.Push{Commands: []gitwire.Command{{Ref: "refs/heads/main", New: ok(gitwire.ParseObjectID([]byte(tip)))}}},
+					Pack:     strings.NewReader(pack),
+					Progress: progress,
+				})
+			}
+			var repos []*nostr.Event
+			for _, d := range []string{"one", "two"} {
+				repos = append(repos, w.announce(1, d, now))
+				w.state(1, d, now, "refs/heads/main", tip)
+			}
+			got := push(repos[0], func(string) { // all is proven
+				if got := push(repos[1], func(string) {}); got.Unpack != "" || got.Outcomes[0].Refused != "" {
+					t.Errorf("the one that is faster: %+v", got)
+				}
+			})
+			if !strings.Contains(got.Unpack, name) {
+				t.Errorf("the one that is slower: %+v", got)
+			}
+			w.served(repos[1])
+			w.waits(repos[0])
+			if n, bytes, err := w.host.Kept(); n != 1 || bytes <= 0 || bytes > 2000 || err != nil {
+				t.Errorf("%d repositories with %d bytes, %v", n, bytes, err)
+			}
+		})
+	}
+}
+
+// A pack that its client does not send to its end is no fault of this server, whatever the transport says of it.
+func TestAPackThatBreaksOnItsWay(t *testing.T) {
+	for _, broken := range []error{errors.New("malformed chunked encoding"), io.ErrUnexpectedEOF, io.ErrClosedPipe} {
+		w := newWorld(t, hosting.Limits{})
+		e := w.announce(1, "tool", now)
+		tip := w.newRepo().commit("one")
+		w.state(1, "tool", now, "refs/heads/main", tip)
+		got := w.host.Push(t.Context(), githttp.PushCall{
+			Of:       nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: "tool"},
+			Push:     &gitwire.Push{Commands: []gitwire.Command{{Ref: "refs/heads/main", New: ok(gitwire.ParseObjectID([]byte(tip)))}}},
+			Pack:     io.MultiReader(strings.NewReader("PACK\x00\x00\x00\x02\x00\x00\x00\x01"), iotest.ErrReader(broken)),
+			Progress: func(string) {},
+		})
+		if s := w.host.Stats(); got.Unpack == "" || s.Failures[hosting.Left] != 1 || s.Failures[hosting.Fault] != 0 {
+			t.Errorf("%v: %+v, %v", broken, got, s.Failures)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package hosting
+
+import "github.com/graspd/graspd/internal/events/refs"
+
+// Bounds of new repositories.
+const (
+	NewPerAddress = newPerAddress
+	NewPerNetwork = newPerNetwork
+	NewPerOwner   = newPerOwner
+	NewKept       = newKept
+)
+
+// Begun notes a new repository.
+func (h *Host) Begun(from refs.From, owner string) {
+	h.newcomers.began(h.cfg.Now(), newcomersOf(from, owner))
+}
+
+// Newcomers is how many are told apart.
+func (h *Host) Newcomers() int { return len(h.newcomers.by) }
+
+// RoomForPacks is how many bytes unfinished packs may still take.
+func (h *Host) RoomForPacks() int64 { return h.unfinished.Left() }
+
+// Unreturned names what unfinished packs have not given back, where no upload waits for its event.
+func (h *Host) Unreturned() []string {
+	if n, _ := h.uploads.size(); n > 0 {
+		return nil
+	}
+	return h.unfinished.Unreturned()
+}

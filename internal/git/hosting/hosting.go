@@ -1,0 +1,149 @@
+// Package hosting serves and takes git repositories for the announcements of this relay (GRASP-01). It joins two things: the log, whose
+// writer decides what refs are and what a push may do, and the disk, which has the objects and where the files of refs follow the log. It
+// owns what is under way between the two: pushes, uploads whose events are still to come, and files that are not yet as the log says. Read
+// Host, then push.
+package hosting
+
+import (
+	"cmp"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/contain"
+	"github.com/graspd/graspd/internal/base/fair"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+// Config says what a Host works with. Disk, Store and Service are needed.
+type Config struct {
+	Disk    gitrepo.Repositories
+	Store   *store.Store
+	Service grasp.Service
+	Private bool             // graspd looks for private repositories only at the servers that their announcements name (GRASP-08)
+	Mirrors []grasp.RelayURL // relays whose hosts may have every repository, whatever announcements name
+	Limits  Limits
+
+	// Contributors takes pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06).
+	Contributors bool
+
+	// Room reports store.ErrFull while the disk of the git data has no room; nil where that disk is the store's.
+	Room func() error
+	// Space tells of the disk of the git data; nil, or nil of it, is that it is the store's.
+	Space func() *store.Disk
+
+	// Trusts reports whether an owner may begin as many repositories as the limits allow, however fast; nil trusts nobody.
+	Trusts func(nostr.PubKey) bool
+
+	Keeps  func(nip34.Address) bool // reports whether a repository's data stays though its announcement has gone long ago; nil keeps none
+	Closed bool                     // refuses pushes to repositories that are only archived
+	Now    func() time.Time         // the wall clock; nil is time.Now
+	Rand   io.Reader                // names of directories; nil is the system's
+	Rest   time.Duration            // pause after each repository whose packs are combined; 0 is 5 s
+	Logger *slog.Logger             // nil is silent
+	Faults *contain.Faults          // takes contained faults; nil drops them
+}
+
+// Limits bound the stored git data. A field that is 0 has its default.
+type Limits struct {
+	Push         int64 // bytes of the pack of one push; 512 MiB
+	Objects      int64 // objects of that pack; a million
+	Repository   int64 // bytes of one repository on disk; 2 GiB
+	Author       int64 // bytes of all repositories of one owner; 8 GiB
+	Repositories int   // with data, of one owner; 200
+	Total        int64 // bytes of all repositories; 0 is no bound but the room on the disk
+}
+
+// DefaultLimits returns the defaults.
+func DefaultLimits() Limits { return Limits{}.orDefault() }
+
+func (l Limits) orDefault() Limits {
+	return Limits{
+		Push: cmp.Or(l.Push, 512<<20), Objects: cmp.Or(l.Objects, 1_000_000), Repository: cmp.Or(l.Repository, 2<<30),
+		Author: cmp.Or(l.Author, 8<<30), Repositories: cmp.Or(l.Repositories, 200), Total: l.Total,
+	}
+}
+
+// Host hosts the repositories of one relay. Any number of goroutines may use it once it has its door.
+type Host struct {
+	cfg        Config
+	bounds     atomic.Pointer[Limits]
+	door       *ingest.Door
+	ledger     *refdb.Ledger
+	shown      shown
+	files      files
+	following  turns // one goroutine at a time copies to a repository
+	uploads    uploads
+	arriving   arriving
+	tally      tally
+	unfinished *fair.Account // bytes of disk
+	newcomers  newcomers
+	jobs       jobs
+	copies     jobs // jobs that copy from a repository to others
+	visited    visited
+	counts     counters
+	refusals   refusals
+	watch      Watch
+}
+
+// Watch is told of repositories whose git data may have to come from other servers. Its functions must not block; nil ones are not called.
+type Watch struct {
+	Stirred    func(d string)         // events of the repositories with that identifier have come or gone
+	PushFailed func(of nip34.Address) // the push to that repository has failed
+}
+
+// SetLimits sets the limits from now on. Data that is here already stays. Pushes under way end under the limits that they began with.
+func (h *Host) SetLimits(l Limits) { h.bounds.Store(new(l.orDefault())) }
+
+func (h *Host) limits() Limits { return *h.bounds.Load() }
+
+// New prepares a Host. The caller gives its Ledger to the door, and then calls Through.
+func New(c Config) *Host {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Rest = cmp.Or(c.Rest, 5*time.Second)
+	h := &Host{cfg: c}
+	h.unfinished = newUnfinished(h.cfg.space, c.Now)
+	h.SetLimits(c.Limits)
+	h.shown.init()
+	h.files.init()
+	h.uploads.held = map[uint64]*upload{}
+	h.jobs.init()
+	h.copies.init()
+	h.ledger = refdb.New(refdb.Config{
+		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Private: c.Private, Store: c.Store, Contributors: c.Contributors,
+		Changed: func(of nip34.Address) { h.jobs.push(job{kind: changed, of: of}) },
+		Stirred: func(d string) {
+			if h.watch.Stirred != nil {
+				h.watch.Stirred(d)
+			}
+		},
+		UnderWay: h.arriving.has,
+		Found:    h.found, Dropped: func(n uint64) { h.jobs.push(job{kind: dropped, upload: n}) },
+	})
+	return h
+}
+
+// Ledger returns the part of hosting that the writer calls.
+func (h *Host) Ledger() *refdb.Ledger { return h.ledger }
+
+// Watched sets the Watch. It is called once, before anything else.
+func (h *Host) Watched(by Watch) { h.watch = by }
+
+// Through sets the door whose writer has the Ledger. It is called once, before anything else.
+func (h *Host) Through(d *ingest.Door) { h.door = d }

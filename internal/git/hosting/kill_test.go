@@ -1,0 +1,603 @@
+package hosting_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/refs"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/githttp"
+	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/git/gitrepo/gitfake"
+	"github.com/graspd/graspd/internal/git/hosting"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+var errKilled = errors.New("killed")
+
+// mortal is a relay that can be killed before any call of its disk, and started again with what it had.
+type mortal struct {
+	*testing.T
+	gitfake.History
+	disk    *gitfake.Fake
+	fs      *vfs.MemFS
+	service grasp.Service
+	left    int  // calls until it is killed
+	failing bool // its disk may fail otherwise
+
+	mu    sync.Mutex
+	after *vfs.MemFS // what a kill leaves
+
+	store  *store.Store
+	door   *ingest.Door
+	host   *hosting.Host
+	client *ingest.Source
+	end    func()
+}
+
+func (m *mortal) start() {
+	m.Helper()
+	ctx, cancel := context.WithCancel(m.Context())
+	rules := policy.Rules{Service: m.service, Git: true}
+	m.store = ok(store.Open(store.Options{Dir: "data", FS: m.fs, Rules: rules.Fingerprint()}))
+	m.host = hosting.New(hosting.Config{Disk: m.disk, Store: m.store, Service: m.service})
+	m.door = ingest.New(ingest.Config{Store: m.store, Rules: rules, Verifier: anything{}, Ledger: m.host.Ledger()})
+	m.host.Through(m.door)
+	m.client = m.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
+	var g sync.WaitGroup
+	g.Go(func() { _ = m.door.Run(ctx) })
+	hosted, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	g.Go(func() { defer close(ended); _ = m.host.Run(hosted) })
+	m.end = func() {
+		stop()
+		<-ended
+		cancel()
+		g.Wait()
+		if err := m.store.Close(); err != nil {
+			m.Error(err)
+		}
+	}
+}
+
+// fail is what the disk does when the relay is killed: nothing, from then on.
+func (m *mortal) fail(string, gitrepo.ID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.left--; m.left >= 0 {
+		return nil
+	}
+	if m.after == nil {
+		m.after = m.fs.CrashClone(vfs.CrashCloneCfg{})
+	}
+	return errKilled
+}
+
+func (m *mortal) killed() bool { m.mu.Lock(); defer m.mu.Unlock(); return m.after != nil }
+
+// spare reports whether it was killed, and has it live on from now on.
+func (m *mortal) spare() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.after == nil {
+		m.left = 1 << 30
+	}
+	return m.after != nil
+}
+
+// restart starts it again after the kill.
+func (m *mortal) restart() {
+	m.Helper()
+	m.end()
+	m.fs, m.after, m.left = m.after, nil, 1<<30
+	m.start()
+}
+
+func (m *mortal) event(author byte, kind nostr.Kind, at int64, tags ...nostr.Tag) *nostr.Event {
+	e := &nostr.Event{PubKey: key(author), CreatedAt: at, Kind: kind, Tags: tags}
+	e.ID = e.ComputeID()
+	return e
+}
+
+// publish publishes an event and reports whether it heard OK.
+func (m *mortal) publish(e *nostr.Event) bool {
+	m.Helper()
+	c := make(chan policy.Verdict, 1)
+	if err := m.client.Submit(m.Context(), e, store.Direct, func(v policy.Verdict) { c <- v }); err != nil {
+		m.Fatal(err)
+	}
+	v := <-c
+	if !v.OK() && !m.killed() {
+		m.Errorf("kind %d is answered %+v", e.Kind, v)
+	}
+	return v.OK()
+}
+
+func (m *mortal) row(of nip34.Address) refdb.Repository {
+	v := m.store.View()
+	defer v.Close()
+	return ok(refdb.Read(v, of))
+}
+
+// push pushes what refs are to be, with the pack that this takes, and reports whether it heard ok.
+func (m *mortal) push(of nip34.Address, want map[string]gitwire.ObjectID) bool {
+	m.Helper()
+	has := m.row(of).Refs.All()
+	p := &gitwire.Push{}
+	var tips, haves []gitwire.ObjectID
+	for _, r := range has {
+		haves = append(haves, r.ID)
+		if _, stays := want[r.Name]; !stays && want["refs/heads/main"] != (gitwire.ObjectID{}) && !strings.HasPrefix(r.Name, "refs/nostr/") {
+			p.Commands = append(p.Commands, gitwire.Command{Ref: r.Name, Old: r.ID})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if old := has.Get(name); old != want[name] {
+			p.Commands = append(p.Commands, gitwire.Command{Ref: name, Old: old, New: want[name]})
+			tips = append(tips, want[name])
+		}
+	}
+	if len(p.Commands) == 0 {
+		return true
+	}
+	result := m.host.Push(m.Context(), githttp.PushCall{Of: of, From: "192.0.2.1", Push: p, Progress: func(string) {},
+		Pack: bytes.NewReader(m.Pack(m.All(tips, haves)))})
+	refused := result.Unpack
+	for _, o := range result.Outcomes {
+		refused += o.Refused
+	}
+	if refused != "" && !m.killed() && !m.failing {
+		m.Errorf("a push is refused: %s %q", refused, result.Lines)
+	}
+	return refused == "" && !m.killed()
+}
+
+// story is two who maintain a repository together, what they do, and what others see of it.
+type story struct {
+	*mortal
+	first, second nip34.Address
+	announced     []*nostr.Event
+	states        []*nostr.Event
+	pulls         []*nostr.Event
+	tips          []gitwire.ObjectID
+	wants         []map[string]gitwire.ObjectID
+}
+
+func newStory(m *mortal) *story {
+	at := time.Now().Unix()
+	of := func(author byte) nip34.Address {
+		return nip34.Address{Kind: nip34.KindRepository, PubKey: key(author), D: "tool"}
+	}
+	s := &story{mortal: m, first: of(1), second: of(2)}
+	for author := byte(1); author <= 2; author++ {
+		s.announced = append(s.announced, m.event(author, nip34.KindRepository, at, nostr.Tag{"d", "tool"}, nostr.Tag{"maintainers", key(3 - author).String()},
+			nostr.Tag{"clone", m.service.CloneURL(key(author), "tool")}, nostr.Tag{"relays", m.service.RelayURL().String()}))
+	}
+	one := m.Commit("one")
+	two := m.Commit("two", one)
+	three := m.Commit("three", two)
+	tag := m.Tag("v1", one)
+	s.wants = []map[string]gitwire.ObjectID{
+		{"refs/heads/main": one},
+		{"refs/heads/main": two, "refs/tags/v1": tag},
+		{"refs/heads/main": three, "refs/heads/side": two, "refs/tags/v1": tag},
+	}
+	for i, want := range s.wants {
+		tags := nostr.Tags{{"d", "tool"}, {"HEAD", "ref: refs/heads/main"}}
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			tags = append(tags, nostr.Tag{name, want[name].String()})
+		}
+		s.states = append(s.states, m.event(1, nip34.KindState, at+int64(i), tags...))
+	}
+	for i, name := range []string{"early", "late"} {
+		s.tips = append(s.tips, m.Commit(name, one))
+		s.pulls = append(s.pulls, m.event(9, nip34.KindPullRequest, at+int64(i), nostr.Tag{"a", s.first.String()}, nostr.Tag{"c", s.tips[i].String()}))
+	}
+	return s
+}
+
+// steps are what they do. Each reports whether it heard that it is done, and may be done again.
+func (s *story) steps() []func() bool {
+	state := func(i int) func() bool {
+		return func() bool { return s.publish(s.states[i]) && s.push(s.first, s.wants[i]) }
+	}
+	tip := func(i int) bool {
+		return s.push(s.first, map[string]gitwire.ObjectID{refs.TipName(s.pulls[i].ID): s.tips[i]})
+	}
+	return []func() bool{
+		func() bool { return s.publish(s.announced[0]) && s.publish(s.announced[1]) },
+		state(0),
+		func() bool { // its tip comes first
+			done := tip(0) && s.publish(s.pulls[0])
+			synctest.Wait()
+			return done && s.served(s.pulls[0]) && !s.killed()
+		},
+		state(1),
+		func() bool { return s.publish(s.pulls[1]) && tip(1) },
+		func() bool { time.Sleep(2 * time.Second); return !s.killed() }, // the log learns what was written
+		state(2),
+	}
+}
+
+func (s *story) served(e *nostr.Event) bool {
+	v := s.store.View()
+	defer v.Close()
+	_, is, err := v.Get(e.ID)
+	return err == nil && is
+}
+
+// require requires what is so whenever a relay has come to rest: all that was done in so many steps, and everything as the log says.
+func (s *story) require(done int) {
+	s.Helper()
+	for _, of := range []nip34.Address{s.first, s.second} {
+		r := s.row(of)
+		shown := r.Shown()
+		found, err := s.disk.Check(s.Context(), gitrepo.ID(r.Dir), shown)
+		if err != nil || len(found.All()) > 0 {
+			s.Errorf("%s: %v (%v)", of, found.All(), err)
+		}
+		v := s.store.View()
+		due, err := v.Row(refdb.DueName(of))
+		if v.Close(); err != nil || due != nil {
+			s.Errorf("%s: its files are due (%v)", of, err)
+		}
+	}
+	first, second := s.row(s.first), s.row(s.second)
+	if !slices.Equal(first.Refs.Refs, second.Refs.Refs) {
+		s.Errorf("the second shows\n%v\nand the first\n%v", second.Refs.Refs, first.Refs.Refs)
+	}
+	for i, e := range s.states {
+		steps := []int{1, 3, 6, 1 << 30}
+		if rules := first.Refs.ID == e.ID; rules != s.served(e) {
+			s.Errorf("state %d rules: %v, and it is served: %v", i, rules, !rules)
+		}
+		if done > steps[i] && first.Refs.CreatedAt < e.CreatedAt {
+			s.Errorf("state %d was acknowledged, and an older one rules", i)
+		}
+	}
+	for i, e := range s.pulls {
+		has := first.Refs.PullRequests.Get(refs.TipName(e.ID)) == s.tips[i]
+		if has != s.served(e) || !has && done > []int{2, 4}[i] {
+			s.Errorf("after %d steps pull request %d is shown: %v, and served: %v", done, i, has, s.served(e))
+		}
+	}
+}
+
+// tell goes through the steps from one on, and returns the first one that did not come to its end.
+func (s *story) tell(from int) (done int) {
+	steps := s.steps()
+	for done = from; done < len(steps) && steps[done](); done++ {
+	}
+	return done
+}
+
+// rest lets everything come to rest that follows from what was done.
+func (s *story) rest() {
+	synctest.Wait()
+	time.Sleep(2 * time.Second)
+	synctest.Wait()
+}
+
+// A relay that is killed anywhere shows what it has acknowledged, and what it shows is whole and as the log says; nobody's push
+// is refused because of it.
+func TestKilledAtAnyMoment(t *testing.T) {
+	step := 1
+	if raceDetector {
+		step = 7 // each takes ten times as long
+	}
+	for n := 0; ; n += step {
+		killed := false
+		t.Run(fmt.Sprint("before call ", n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: n}
+				m.disk.Fail = m.fail
+				s := newStory(m)
+				m.start()
+				done := s.tell(0)
+				s.rest()
+				if killed = m.spare(); killed {
+					m.restart()
+					s.rest()
+					s.require(done)
+					if done = s.tell(done); done < len(s.steps()) {
+						t.Errorf("step %d cannot be done again", done)
+					}
+					s.rest()
+				}
+				s.require(done)
+				m.end()
+			})
+		})
+		if t.Failed() || !killed {
+			if n < 50 {
+				t.Errorf("there were only %d moments", n)
+			}
+			return
+		}
+	}
+}
+
+// A kill between the link of a pack and the commit of the log leaves a complete state waiting. The next start serves it, without another push.
+func TestAKillBetweenTheLinkAndTheCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		s := newStory(m)
+		m.start()
+		for _, e := range []*nostr.Event{s.announced[0], s.announced[1], s.states[0]} {
+			m.publish(e)
+		}
+		m.push(s.first, s.wants[0])
+		m.publish(s.states[1])
+		s.rest()
+		before := m.fs.CrashClone(vfs.CrashCloneCfg{})
+		m.push(s.first, s.wants[1])
+		s.rest()
+		m.end()
+		m.fs = before
+		m.start()
+		defer m.end()
+		s.rest()
+		if got := m.row(s.first).Refs.All().Get("refs/heads/main"); !s.served(s.states[1]) || got != s.wants[1]["refs/heads/main"] {
+			t.Errorf("served %v, main at %s", s.served(s.states[1]), got)
+		}
+	})
+}
+
+// What could not follow a commit is seen to by the next start, also after a stop in good order.
+func TestWhatFailedIsDoneByTheNextStart(t *testing.T) {
+	for _, x := range []struct {
+		method string
+		err    error
+	}{{"CopyInto", errKilled}, {"CopyInto", context.Canceled}, {"CopyInto", gitproc.ErrBusy}, {"Project", errKilled}} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30, failing: true}
+			var fails atomic.Bool
+			m.disk.Fail = func(of string, _ gitrepo.ID) error {
+				if of == x.method && fails.Load() {
+					return x.err
+				}
+				return nil
+			}
+			s := newStory(m)
+			m.start()
+			if done := s.tell(0); done != len(s.steps()) {
+				t.Fatal(done)
+			}
+			one := m.Commit("after")
+			s.wants = append(s.wants, map[string]gitwire.ObjectID{"refs/heads/main": one})
+			s.states = append(s.states, m.event(1, nip34.KindState, s.states[2].CreatedAt+1, nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", one.String()}))
+			m.publish(s.states[3])
+			fails.Store(true)
+			m.push(s.first, s.wants[3])
+			time.Sleep(2 * time.Second)
+			m.end()
+			fails.Store(false)
+			m.start()
+			s.rest()
+			if first, second := s.row(s.first), s.row(s.second); first.Refs.ID != s.states[3].ID || !slices.Equal(first.Refs.Refs, second.Refs.Refs) {
+				t.Errorf("after %s failed with %v the second shows\n%v\nand the first\n%v", x.method, x.err, second.Refs.Refs, first.Refs.Refs)
+			}
+			s.require(0)
+			m.end()
+		})
+	}
+}
+
+// uploads pushes the tips of two pull requests, whose events have yet to come, in one push. It returns the events, and the tips by ref.
+func (s *story) uploads() (pulls []*nostr.Event, tips map[string]gitwire.ObjectID) {
+	tips = map[string]gitwire.ObjectID{}
+	for _, name := range []string{"this", "that"} {
+		tip := s.Commit(name)
+		e := s.event(9, nip34.KindPullRequest, s.states[2].CreatedAt, nostr.Tag{"a", s.first.String()}, nostr.Tag{"c", tip.String()})
+		pulls, tips[refs.TipName(e.ID)] = append(pulls, e), tip
+	}
+	s.push(s.first, tips)
+	return pulls, tips
+}
+
+// An upload whose event has come is taken in later where that could not be done at once, though it waits for nothing else.
+func TestAnUploadIsNotDroppedBeforeItWasTaken(t *testing.T) {
+	for _, method := range []string{"Part", "Admit"} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+			var fails atomic.Bool
+			m.disk.Fail = func(of string, _ gitrepo.ID) error {
+				if of == method && fails.Load() {
+					return fmt.Errorf("packing: %w", gitproc.ErrBusy)
+				}
+				return nil
+			}
+			s := newStory(m)
+			m.start()
+			if done := s.tell(0); done != len(s.steps()) {
+				t.Fatal(done)
+			}
+			pulls, tips := s.uploads()
+			fails.Store(true)
+			for _, e := range pulls {
+				m.publish(e)
+			}
+			synctest.Wait()
+			if s.served(pulls[0]) || s.served(pulls[1]) {
+				t.Fatal("nothing failed")
+			}
+			fails.Store(false)
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			shown := s.row(s.first).Refs.PullRequests
+			for _, e := range pulls {
+				if name := refs.TipName(e.ID); !s.served(e) || shown.Get(name) != tips[name] {
+					t.Errorf("after %s failed the tip of a pull request is not here: %v", method, shown)
+				}
+			}
+			if n := m.disk.Open(); n != 0 {
+				t.Errorf("%d quarantines are left", n)
+			}
+			m.end()
+		})
+	}
+}
+
+// TestAnUploadWhoseTimeIsOverIsTakenFirst: the event of one of its tips came in time, though the tip could not be taken in at once.
+func TestAnUploadWhoseTimeIsOverIsTakenFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		var fails atomic.Bool
+		m.disk.Fail = func(of string, _ gitrepo.ID) error {
+			if of == "Part" && fails.Load() {
+				return fmt.Errorf("packing: %w", gitproc.ErrBusy)
+			}
+			return nil
+		}
+		s := newStory(m)
+		m.start()
+		if done := s.tell(0); done != len(s.steps()) {
+			t.Fatal(done)
+		}
+		pulls, _ := s.uploads()
+		time.Sleep(refs.PendingFor - time.Minute)
+		fails.Store(true)
+		m.publish(pulls[0])
+		time.Sleep(3 * time.Minute)
+		if n := m.disk.Open(); n != 1 || s.served(pulls[0]) {
+			t.Errorf("%d quarantines wait", n)
+		}
+		fails.Store(false)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if !s.served(pulls[0]) {
+			t.Error("the tip of a pull request that came in time is lost")
+		}
+		if n := m.disk.Open(); n != 0 {
+			t.Errorf("%d quarantines are left", n)
+		}
+		m.end()
+	})
+}
+
+// While much is copied for one who follows, everything else goes on.
+func TestCopyingHoldsUpNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		var slow atomic.Bool
+		letGo := make(chan struct{})
+		m.disk.Fail = func(of string, _ gitrepo.ID) error {
+			if of == "CopyInto" && slow.Load() {
+				<-letGo
+			}
+			return nil
+		}
+		s := newStory(m)
+		m.start()
+		if done := s.tell(0); done != len(s.steps()) {
+			t.Fatal(done)
+		}
+		tip, after := m.Commit("tip"), m.Commit("after")
+		pull := m.event(9, nip34.KindPullRequest, s.states[2].CreatedAt, nostr.Tag{"a", s.first.String()}, nostr.Tag{"c", tip.String()})
+		m.push(s.first, map[string]gitwire.ObjectID{refs.TipName(pull.ID): tip})
+		slow.Store(true)
+		m.publish(m.event(1, nip34.KindState, s.states[2].CreatedAt+1, nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", after.String()}))
+		go m.push(s.first, map[string]gitwire.ObjectID{"refs/heads/main": after})
+		synctest.Wait()
+		m.publish(pull)
+		synctest.Wait()
+		if !s.served(pull) {
+			t.Error("a pull request waits for the copy of another repository")
+		}
+		close(letGo)
+		s.rest()
+		if first, second := s.row(s.first), s.row(s.second); !slices.Equal(first.Refs.Refs, second.Refs.Refs) {
+			t.Errorf("the second shows\n%v\nand the first\n%v", second.Refs.Refs, first.Refs.Refs)
+		}
+		m.end()
+	})
+}
+
+// TestWhatComesWhilePacksAreCombinedCountsOnce: the bytes of all repositories are those in their rows, also after a push at that time.
+func TestWhatComesWhilePacksAreCombinedCountsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		begun, letGo := make(chan struct{}), make(chan struct{})
+		m.disk.Fail = func(of string, _ gitrepo.ID) error {
+			if of == "Maintain" {
+				begun <- struct{}{}
+				<-letGo
+			}
+			return nil
+		}
+		s := newStory(m)
+		m.start()
+		if done := s.tell(0); done != len(s.steps()) {
+			t.Fatal(done)
+		}
+		s.rest()
+		if _, _, err := m.host.Kept(); err != nil { // which counts from now on
+			t.Fatal(err)
+		}
+		if err := m.host.AwaitFiles(t.Context(), s.first, 1); err != nil {
+			t.Fatal(err)
+		}
+		<-begun
+		tip := m.Commit("meanwhile")
+		m.publish(m.event(1, nip34.KindState, s.states[2].CreatedAt+1, nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", tip.String()}))
+		m.push(s.first, map[string]gitwire.ObjectID{"refs/heads/main": tip})
+		for range 2 {
+			if err := m.disk.Pack(t.Context(), gitrepo.ID(s.row(s.first).Dir), &gitwire.Fetch{Wants: []gitwire.ObjectID{tip}}, "", io.Discard); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(letGo)
+		s.rest()
+		if n := m.host.Stats().Combined; n != 1 {
+			t.Errorf("combined %d times", n)
+		}
+		want := s.row(s.first).Bytes + s.row(s.second).Bytes
+		if n, bytes, err := m.host.Kept(); n != 2 || bytes != want || err != nil {
+			t.Errorf("%d repositories with %d bytes (%v), and their rows have %d", n, bytes, err, want)
+		}
+		m.end()
+	})
+}
+
+// After a stop in good order the next start has nothing to do.
+func TestAStopLeavesNothingDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		m.disk.Fail = m.fail
+		s := newStory(m)
+		m.start()
+		if done := s.tell(0); done != len(s.steps()) {
+			t.Fatal(done)
+		}
+		synctest.Wait()
+		m.end()
+		projected := m.disk.Calls("Project")
+		m.start()
+		synctest.Wait()
+		s.require(len(s.steps()))
+		if n := m.disk.Calls("Project") - projected; n > 0 {
+			t.Errorf("the next start has written the files of %d repositories", n)
+		}
+		m.end()
+	})
+}

@@ -1,0 +1,97 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+)
+
+// mostVisited bounds the repositories that wait for a look since a fetch. Those beyond it wait for their next fetch.
+const mostVisited = 10_000
+
+// visited has the repositories that clients fetched from since the last look at them, in the order of the first such fetch: packs are combined
+// for those who fetch.
+type visited struct {
+	mu    sync.Mutex
+	known map[nip34.Address]bool
+	list  []nip34.Address
+}
+
+func (v *visited) add(of nip34.Address) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.known[of] || len(v.list) >= mostVisited {
+		return
+	}
+	if v.known == nil {
+		v.known = map[nip34.Address]bool{}
+	}
+	v.known[of] = true
+	v.list = append(v.list, of)
+}
+
+func (v *visited) take() (of nip34.Address, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.list) == 0 {
+		return of, false
+	}
+	of = v.list[0]
+	v.list = v.list[1:]
+	delete(v.known, of)
+	return of, true
+}
+
+// maintain combines packs of visited repositories, one at a time, until ctx ends.
+func (h *Host) maintain(ctx context.Context) {
+	rest := time.NewTicker(h.cfg.Rest)
+	defer rest.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-rest.C:
+		}
+		for ctx.Err() == nil {
+			of, ok := h.visited.take()
+			if !ok {
+				break
+			}
+			did, err := h.maintainOne(ctx, of)
+			h.report("maintenance", err)
+			if did || err != nil {
+				break
+			}
+		}
+	}
+}
+
+// maintainOne combines the packs of a repository if that is due.
+func (h *Host) maintainOne(ctx context.Context, of nip34.Address) (did bool, err error) {
+	var r refdb.Repository
+	var keep []gitwire.ObjectID
+	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
+		r, keep, err = h.ledger.Kept(t.Turn, of)
+		return err
+	})
+	if err != nil || r.Dir.IsZero() {
+		return false, err
+	}
+	if did, err = h.cfg.Disk.Maintain(ctx, gitrepo.ID(r.Dir), r.Shown(), keep); err != nil || !did {
+		if errors.Is(err, gitproc.ErrBusy) {
+			err = nil // the repository stays due
+		}
+		return did, err
+	}
+	h.counts.combined.Add(1)
+	_, err = h.measure(ctx, r, func(int64, int64) bool { return true })
+	return true, err
+}

@@ -1,0 +1,112 @@
+package hosting
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/bucket"
+	"github.com/graspd/graspd/internal/events/refs"
+)
+
+// How many new repositories pushes may begin. Each takes a directory with a dozen inodes, whatever is in it.
+const (
+	newPerAddress = 100 // at once, and as many an hour
+	newPerNetwork = 400
+	newPerOwner   = 100
+	newKept       = 50_000 // addresses, networks and owners that are told apart; beyond, all others share one allowance
+)
+
+// newcomers counts the repositories that pushes have begun lately. The service's operator, and owners whom the operator trusts, are not counted.
+type newcomers struct {
+	mu sync.Mutex
+	by map[newcomer]*bucket.Bucket
+
+	swept time.Time // when those were forgotten last who began nothing lately
+}
+
+// newcomer is an address, a network or an owner who begins repositories.
+type newcomer struct {
+	kind, name string
+	most       int
+}
+
+func (n newcomer) rate() bucket.Rate {
+	return bucket.Rate{Tokens: n.most, In: time.Hour, Burst: n.most}
+}
+
+// newcomersOf returns who has to have an allowance for a new repository.
+func newcomersOf(from refs.From, owner string) []newcomer {
+	return []newcomer{{"your address", from.Address, newPerAddress}, {"your network", from.Network, newPerNetwork}, {"this owner", owner, newPerOwner}}
+}
+
+// refusal returns why a push may not begin another repository yet; nil where it may.
+func (n *newcomers) refusal(now time.Time, who []newcomer) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, x := range who {
+		if b := n.of(now, x); b != nil {
+			if wait := b.Wait(now, x.rate()); wait > 0 {
+				return reason{ManyNew, fmt.Sprintf("%d new repositories of %s came within an hour, which is as many as may: push this one in %s", x.most, x.kind, minutes(wait))}
+			}
+		}
+	}
+	return nil
+}
+
+// began counts a new repository.
+func (n *newcomers) began(now time.Time, who []newcomer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, x := range who {
+		b := n.of(now, x)
+		if b == nil {
+			b = &bucket.Bucket{}
+			n.by[x] = b
+		}
+		b.Charge(now, x.rate(), 1)
+	}
+}
+
+// of returns the bucket of x; nil where x has begun nothing lately. The caller holds mu.
+func (n *newcomers) of(now time.Time, x newcomer) *bucket.Bucket {
+	if n.by == nil {
+		n.by = map[newcomer]*bucket.Bucket{}
+	}
+	b := n.by[x]
+	if b != nil || len(n.by) < newKept {
+		return b
+	}
+	n.sweep(now)
+	if len(n.by) < newKept {
+		return nil
+	}
+	return n.rest(x)
+}
+
+// sweep forgets those who began nothing lately, at most once a minute. The caller holds mu.
+func (n *newcomers) sweep(now time.Time) {
+	if now.Sub(n.swept) < time.Minute {
+		return
+	}
+	n.swept = now
+	maps.DeleteFunc(n.by, func(_ newcomer, b *bucket.Bucket) bool { return b.Full(now) })
+}
+
+// rest returns the allowance of all that are not told apart.
+func (n *newcomers) rest(x newcomer) *bucket.Bucket {
+	x.name = "others"
+	if n.by[x] == nil {
+		n.by[x] = &bucket.Bucket{}
+	}
+	return n.by[x]
+}
+
+// minutes says a wait in words.
+func minutes(wait time.Duration) string {
+	if m := int(wait/time.Minute) + 1; m > 1 {
+		return fmt.Sprintf("%d minutes", m)
+	}
+	return "a minute"
+}

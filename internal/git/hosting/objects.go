@@ -1,0 +1,78 @@
+package hosting
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+)
+
+// objects answers the ledger's questions from the disk.
+type objects struct {
+	disk gitrepo.Repositories
+	log  *slog.Logger
+}
+
+// Missing asks the disk. An object that cannot be read counts as missing: the events of one damaged repository wait, and all others go on.
+func (o objects) Missing(dir refdb.Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+	missing, err := o.disk.Missing(gitrepo.ID(dir), ids)
+	if err != nil {
+		o.log.Error("a repository cannot be read: stop graspd and run graspd check", "dir", gitrepo.ID(dir).String(), "error", err)
+		return ids, nil
+	}
+	return missing, nil
+}
+
+// packs makes packs from the disk for HTTP, where directories are text.
+type packs struct{ disk gitrepo.Repositories }
+
+// Packs makes packs of the objects that are served.
+func (h *Host) Packs() packs { return packs{h.cfg.Disk} }
+
+func (p packs) id(dir string) (gitrepo.ID, error) {
+	id, err := gitrepo.ParseID(dir)
+	if err != nil {
+		return id, fmt.Errorf("directory %q: %w", dir, err)
+	}
+	return id, nil
+}
+
+// Missing asks the disk.
+func (p packs) Missing(dir string, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+	id, err := p.id(dir)
+	if err != nil {
+		return nil, err
+	}
+	return p.disk.Missing(id, ids)
+}
+
+// Pack asks the disk.
+func (p packs) Pack(ctx context.Context, dir string, f *gitwire.Fetch, party string, out io.Writer) error {
+	id, err := p.id(dir)
+	if err != nil {
+		return err
+	}
+	return p.disk.Pack(ctx, id, f, party, out)
+}
+
+// Upload asks the disk.
+func (p packs) Upload(ctx context.Context, dir string, q gitwire.Request, party string, out io.Writer) error {
+	id, err := p.id(dir)
+	if err != nil {
+		return err
+	}
+	return p.disk.Upload(ctx, id, q, party, out)
+}
+
+// Sizes asks the disk.
+func (p packs) Sizes(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]int64, error) {
+	id, err := p.id(dir)
+	if err != nil {
+		return nil, err
+	}
+	return p.disk.Sizes(ctx, id, ids, party)
+}

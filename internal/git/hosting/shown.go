@@ -1,0 +1,121 @@
+package hosting
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/graspd/graspd/internal/base/lru"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/refs"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/githttp"
+	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+)
+
+// shownKept bounds the refs in memory, of all repositories together.
+const shownKept = 200_000
+
+// shown keeps in memory what clients see of repositories. Where room is short, the one asked for longest ago goes first.
+type shown struct {
+	mu   sync.Mutex
+	kept *lru.Cache[nip34.Address, githttp.Repository]
+}
+
+func (s *shown) init() { s.kept = lru.New[nip34.Address, githttp.Repository](shownKept) }
+
+// get returns what clients see of a repository, if memory has it for that generation and directory.
+func (s *shown) get(of nip34.Address, generation uint64, dir string) (githttp.Repository, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.kept.Get(of)
+	if !ok || r.Generation != generation || r.Dir != dir {
+		return githttp.Repository{}, false
+	}
+	return r, true
+}
+
+func (s *shown) put(of nip34.Address, r githttp.Repository) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept.Put(of, r, cost(r))
+}
+
+func cost(r githttp.Repository) int {
+	n := 4 + len(r.Refs.List)
+	if r.Newest != nil {
+		n += len(r.Newest.List)
+	}
+	return n
+}
+
+var nothing = githttp.Repository{Refs: &gitwire.Refs{}}
+
+// Find looks a repository up. It returns an empty one where the announcement waits, or where no data has come yet.
+func (h *Host) Find(of nip34.Address) (githttp.Repository, bool, error) {
+	v := h.cfg.Store.View()
+	defer v.Close()
+	if grasp.IsContributed(of) {
+		if !h.cfg.Contributors {
+			return nothing, false, nil
+		}
+		r, err := h.show(v, of)
+		return r, true, err
+	}
+	if ok, err := v.HasAddress(of.String()); err != nil || !ok {
+		if err == nil {
+			_, ok, err = v.WaitingAt(of.String())
+		}
+		return nothing, ok, err
+	}
+	r, err := h.show(v, of)
+	return r, true, err
+}
+
+// show returns what clients see of a repository. It reads only the beginning of the row where memory has the rest, as rows may be long.
+func (h *Host) show(v *store.View, of nip34.Address) (r githttp.Repository, err error) {
+	err = v.ReadRow(refdb.RowName(of), func(row []byte) (err error) {
+		r, err = h.showRow(row, of)
+		return err
+	})
+	return r, err
+}
+
+func (h *Host) showRow(row []byte, of nip34.Address) (githttp.Repository, error) {
+	if row == nil {
+		return nothing, nil
+	}
+	generation, dir, err := refdb.Head(row)
+	if err != nil || dir.IsZero() {
+		return nothing, err
+	}
+	name := gitrepo.ID(dir).String()
+	if r, ok := h.shown.get(of, generation, name); ok {
+		return r, nil
+	}
+	x, err := refdb.Parse(bytes.Clone(row))
+	if err != nil {
+		return nothing, err
+	}
+	r := githttp.Repository{Dir: name, Generation: generation, Refs: x.Shown()}
+	if len(x.Refs.PullRequests) > githttp.ShownByEvent {
+		r.Newest = x.ShownNewest(githttp.ShownByEvent)
+	}
+	h.shown.put(of, r)
+	return r, nil
+}
+
+// idsOf returns the objects that refs name, each once.
+func idsOf(s refs.Set) []gitwire.ObjectID {
+	seen := make(map[gitwire.ObjectID]bool, len(s))
+	out := make([]gitwire.ObjectID, 0, len(s))
+	for _, r := range s {
+		if !seen[r.ID] {
+			seen[r.ID] = true
+			out = append(out, r.ID)
+		}
+	}
+	return out
+}

@@ -1,0 +1,96 @@
+package hosting_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/githttp"
+	"github.com/graspd/graspd/internal/git/hosting"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+)
+
+// TestAPackThatDoesNotEndGivesWay: where the disk is short, a push that has taken most of it and does not end gives way to another one, and
+// hears why; what it had taken is free again.
+func TestAPackThatDoesNotEndGivesWay(t *testing.T) {
+	var free atomic.Uint64 // above the floor
+	free.Store(64 << 20)
+	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{space: func() *store.Disk { return &store.Disk{Free: 1<<30 + free.Load(), Floor: 1 << 30} }})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	tip := r.commit("one")
+	w.state(1, "tool", now, "refs/heads/main", tip)
+	other := w.announce(2, "drip", now)
+	w.state(2, "drip", now, "refs/heads/main", tip)
+
+	pack, in := io.Pipe()
+	yield := sync.OnceFunc(func() {
+		free.Store(64 << 20)
+		in.CloseWithError(errors.New("it yields"))
+	})
+	done := make(chan githttp.PushResult, 1)
+	go func() {
+		done <- w.host.Push(t.Context(), githttp.PushCall{
+			Of: addressOf(other), From: "192.0.2.1", Network: "192.0.2.1", Pack: pack, Yield: yield, Progress: func(string) {},
+			Push: &gitwire.Push{Report: gitwire.ReportStatus, Commands: []gitwire.Command{{Ref: "refs/heads/main", New: ok(gitwire.ParseObjectID([]byte(tip)))}}},
+		})
+	}()
+	if _, err := in.Write(append([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x09"), make([]byte, 3<<20)...)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write([]byte{0}); err != nil { // so there is disk for all before
+		t.Fatal(err)
+	}
+	free.Store(0)
+	r.must("push", w.cloneURL(repo), "main")
+	if got := <-done; !strings.Contains(got.Unpack, "others have brought less or are faster") {
+		t.Errorf("the push that does not end hears %q", got.Unpack)
+	}
+	if left := w.host.Unreturned(); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestUnfinishedPacksTakeHalfOfTheDisk: packs that are not taken yet leave half of what is free to events.
+func TestUnfinishedPacksTakeHalfOfTheDisk(t *testing.T) {
+	var free atomic.Uint64
+	free.Store(8 << 20)
+	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{space: func() *store.Disk { return &store.Disk{Free: 1<<30 + free.Load(), Floor: 1 << 30} }})
+	if room := w.host.RoomForPacks(); room != 4<<20 {
+		t.Errorf("room for %d bytes of packs where 8 MiB are free", room)
+	}
+	// What a pack has taken of the disk is not free any more, and counts for its half.
+	free.Store(16 << 20)
+	e := w.announce(1, "tool", now)
+	tip := w.newRepo().commit("one")
+	w.state(1, "tool", now, "refs/heads/main", tip)
+	pack, in := io.Pipe()
+	done := make(chan githttp.PushResult, 1)
+	go func() {
+		done <- w.host.Push(t.Context(), githttp.PushCall{
+			Of: addressOf(e), From: "192.0.2.1", Network: "192.0.2.1", Pack: pack, Progress: func(string) {},
+			Push: &gitwire.Push{Commands: []gitwire.Command{{Ref: "refs/heads/main", New: ok(gitwire.ParseObjectID([]byte(tip)))}}},
+		})
+	}()
+	const written = 3 << 20
+	if _, err := in.Write(append([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x09"), make([]byte, written)...)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write([]byte{0}); err != nil { // so there is disk for all before
+		t.Fatal(err)
+	}
+	free.Store(16<<20 - written)
+	if room := w.host.RoomForPacks(); 2*written+room > 8<<20 {
+		t.Errorf("room for %d bytes more, where %d are to be taken and 16 MiB were free", room, 2*written)
+	}
+	in.CloseWithError(errors.New("the client leaves"))
+	<-done
+	free.Store(0)
+	if room := w.host.RoomForPacks(); room != 0 {
+		t.Errorf("room for %d bytes of packs on a full disk", room)
+	}
+}

@@ -1,0 +1,131 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/refs"
+	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+// uploads has the quarantines of commits that wait for their events, by the numbers that the ledger has given them.
+type uploads struct {
+	mu   sync.Mutex
+	held map[uint64]*upload
+}
+
+type upload struct {
+	of    nip34.Address
+	q     gitrepo.Quarantine
+	tips  []refs.Tip
+	party string
+	disk  unfinished
+}
+
+// tipsOf returns the tips of an upload for one event.
+func (x *upload) tipsOf(event nostr.ID) (ids []gitwire.ObjectID) {
+	for _, t := range x.tips {
+		if t.Event == event {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
+func (u *uploads) put(n uint64, x *upload) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.held[n] = x
+}
+
+func (u *uploads) get(n uint64) *upload {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.held[n]
+}
+
+// size returns the number of uploads, and the bytes that they take on disk.
+func (u *uploads) size() (n int, bytes int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, x := range u.held {
+		bytes += x.q.Bytes()
+	}
+	return len(u.held), bytes
+}
+
+// take returns an upload to the first caller, and nil to every later one.
+func (u *uploads) take(n uint64) *upload {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	x := u.held[n]
+	delete(u.held, n)
+	return x
+}
+
+// found is told by the ledger that the event of an upload's tip has come.
+func (h *Host) found(f refs.Found, event nostr.ID) {
+	h.jobs.push(job{kind: found, of: f.Of, upload: f.Upload, event: event})
+}
+
+// adopt moves the tip of an event that has come out of its upload into the repository, if there is room. Where there is none the event waits
+// until its time is over, as it would without the upload.
+func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nostr.ID) (err error) {
+	x := h.uploads.get(n)
+	if x == nil {
+		return nil
+	}
+	q, bytes := x.q, x.q.Bytes()
+	if len(x.tips) > 1 {
+		var proof gitrepo.Proof
+		if q, proof, err = h.cfg.Disk.Part(ctx, x.q, gitrepo.Proving{Commits: x.tipsOf(event), Party: x.party}); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, q.Close()) }()
+		bytes = proof.Bytes
+	}
+	r, err := h.read(of)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(h.room(ctx, r), h.fits(ctx, r, bytes)); err == nil {
+		_, err = h.arrive(ctx, refdb.Arrival{Of: of, Tips: []nostr.ID{event}, Bytes: bytes}, q)
+	}
+	var full reason
+	if errors.As(err, &full) {
+		h.refusals.add(h.refusal(of, full.Error()))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return h.project(ctx, of)
+}
+
+// release drops an upload that no longer waits for any event.
+func (h *Host) release(n uint64) error {
+	if x := h.uploads.take(n); x != nil {
+		defer x.disk.GiveBack()
+		return x.q.Close()
+	}
+	return nil
+}
+
+// expireUploads drops the uploads whose time is over, after the jobs that wait: some may take tips whose events came in time.
+func (h *Host) expireUploads(ctx context.Context) error {
+	var gone []uint64
+	err := h.door.Turn(ctx, func(t *ingest.Turn) error {
+		gone = h.ledger.ExpireUploads(t.Turn)
+		return nil
+	})
+	for _, n := range gone {
+		h.jobs.push(job{kind: dropped, upload: n})
+	}
+	return err
+}

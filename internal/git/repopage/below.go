@@ -1,0 +1,182 @@
+package repopage
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/serve/front"
+)
+
+// known is a repository whose announcement is served, opened for a page. The caller of open calls end.
+type known struct {
+	view *store.View
+	v    view
+	set  *grasp.Set
+	b    *bill
+	end  func()
+}
+
+// open takes a place among the pages that are being made, and gathers who decides for a repository. It waits for a place, and fails with
+// errNothing where the announcement is not served. After success the caller calls end.
+func (p *Pages) open(ctx context.Context, of nip34.Address, from front.Client) (*known, error) {
+	if _, found, err := p.Find(of); err != nil || !found {
+		return nil, errors.Join(err, errNothing)
+	}
+	end, err := p.place(ctx, of, from)
+	if err != nil {
+		return nil, err
+	}
+	k := &known{view: p.Store.View(), b: p.bill(from.Visitor)}
+	k.end = func() { k.view.Close(); end() }
+	if err = p.fill(k, of); err != nil {
+		k.end()
+		return nil, err
+	}
+	return k, nil
+}
+
+func (p *Pages) fill(k *known, of nip34.Address) error {
+	e, ok, err := k.view.At(of.String())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errNothing // its announcement waits, and the relay shows nobody what waits
+	}
+	k.v = view{Title: of.D, Relay: p.Service.String(), Path: p.path(of)}
+	if a, err := nip34.ParseAnnouncement(e); err == nil {
+		k.v.announced(a)
+	}
+	k.v.Name = safetext.Line(k.v.Title, mostName)
+	k.v.About = ""
+	k.set, err = p.members(k.view, of, k.b)
+	return err
+}
+
+// below makes a page below that of a repository: a list, or a thread.
+func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.Values, from front.Client) ([]byte, error) {
+	k, err := p.open(ctx, of, from)
+	if err != nil {
+		return nil, err
+	}
+	defer k.end()
+	section, name, one := strings.Cut(rest, "/")
+	v := &k.v
+	v.Canonical = p.Service.CloneURL(of.PubKey, of.D) + "/" + rest
+	if !one {
+		v.Title = listed[section].name
+		v.Summary = v.Title + " of " + v.Name
+		if err := p.list(ctx, k.view, v, of.D, k.set, section, q, k.b); err != nil {
+			return nil, err
+		}
+		return p.render(*v)
+	}
+	id, err := nip19.ParseEvent(name)
+	if err != nil {
+		if id, err = nostr.ParseID(name); err != nil {
+			return nil, errNothing
+		}
+	}
+	e, ok, err := k.view.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || sections[e.Kind] == "" || !p.belongs(e, of.D, k.set) {
+		return nil, errNothing
+	}
+	if right := sections[e.Kind] + "/" + nip19.Note(id); right != rest {
+		return nil, movedTo(p.path(of) + "/" + right)
+	}
+	page := 1
+	if s := q.Get("page"); s != "" {
+		if page, err = strconv.Atoi(s); err != nil || page < 1 {
+			return nil, errNothing
+		}
+		v.Canonical += "?page=" + strconv.Itoa(page)
+	}
+	v.Title = subjectOf(e)
+	v.Summary = names[e.Kind] + " of " + v.Name + ": " + v.Title
+	if err := p.item(ctx, k.view.Metered(k.b.charge), v, k.set, e, page, k.b); err != nil {
+		return nil, err
+	}
+	return p.render(*v)
+}
+
+// belongs reports whether a thread names the repository of one of those who decide.
+func (p *Pages) belongs(e *nostr.Event, d string, set *grasp.Set) bool {
+	return slices.ContainsFunc(nip34.Repositories(e), func(a nip34.Address) bool { return a.D == d && set.Has(a.PubKey) })
+}
+
+// lead redirects from the name of an event to the page that shows it.
+func (p *Pages) lead(w http.ResponseWriter, req *http.Request, name string, from front.Client) {
+	to, err := p.placeOf(name, from)
+	switch {
+	case err != nil:
+		p.Logger.Error("an event cannot be looked up", "error", err)
+		p.fail(w, req, http.StatusInternalServerError, "This server has a fault", "Try again later.")
+	case to == "":
+		p.fail(w, req, http.StatusNotFound, "There is no such event here", "It may have been deleted, or is about nothing that is here.")
+	default:
+		http.Redirect(w, req, to, http.StatusFound)
+	}
+}
+
+// placeOf returns the path of the page that shows an event; "" where no page does. It charges the visitor.
+func (p *Pages) placeOf(name string, from front.Client) (string, error) {
+	id, err := nip19.ParseEvent(name)
+	if err != nil {
+		return "", nil
+	}
+	s := p.Store.View()
+	defer s.Close()
+	from.Visitor.Charge(10 * stepsOfEvent)
+	return p.pathOf(s, id)
+}
+
+// pathOf returns the path of the page that shows an event, with a fragment for an event that stands on the page of another one; "" where
+// no page does.
+func (p *Pages) pathOf(s *store.View, id nostr.ID) (string, error) {
+	at := ""
+	for range 2 { // first a comment or an update, then the thread that it is about
+		e, ok, err := s.Get(id)
+		if err != nil || !ok {
+			return "", err
+		}
+		if sections[e.Kind] == "" {
+			at = "#" + nip19.Note(id)
+			if id = commented(e); id == (nostr.ID{}) {
+				id = updated(e)
+			}
+			if id == (nostr.ID{}) {
+				return "", nil
+			}
+			continue
+		}
+		repositories := nip34.Repositories(e)
+		for _, a := range repositories[:min(len(repositories), 5)] {
+			if _, found, err := p.Find(a); err != nil {
+				return "", err
+			} else if !found {
+				continue
+			}
+			if here, err := s.HasAddress(a.String()); err != nil {
+				return "", err
+			} else if here {
+				return p.path(a) + "/" + sections[e.Kind] + "/" + nip19.Note(id) + at, nil
+			}
+		}
+		return "", nil
+	}
+	return "", nil
+}

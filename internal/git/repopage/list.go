@@ -1,0 +1,127 @@
+package repopage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+const perList = 30 // threads on one page of a list
+
+// listing is a page of issues, patches or pull requests, the newest first.
+type listing struct {
+	Name, Section string
+	Only          string // a status, "" for all
+	States        []string
+	Threads       []thread
+	Next          string // the query of the next page, "" for none
+	Costly        bool   // Next begins where the work became too much for this page
+}
+
+// cursor is where a page of a list begins: behind an event.
+type cursor struct {
+	time int64
+	id   nostr.ID
+}
+
+func (p cursor) String() string { return fmt.Sprintf("%d-%s", p.time, p.id) }
+
+func parseCursor(s string) (p cursor, err error) {
+	t, id, ok := strings.Cut(s, "-")
+	if !ok {
+		return p, errors.New("no place")
+	}
+	if p.time, err = strconv.ParseInt(t, 10, 64); err != nil {
+		return p, err
+	}
+	p.id, err = nostr.ParseID(id)
+	return p, err
+}
+
+var listed = map[string]struct {
+	name string
+	kind nostr.Kind
+	done string
+}{"issues": {"Issues", nip34.KindIssue, "resolved"}, "patches": {"Patches", nip34.KindPatch, "merged"}, "pulls": {"Pull requests", nip34.KindPullRequest, "merged"}}
+
+// list fills the view with one page of a section.
+func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set *grasp.Set, section string, q url.Values, b *bill) error {
+	what := listed[section]
+	l := &listing{Name: what.name, Section: section, States: []string{"open", what.done, "closed", "draft"}}
+	v.List = l
+	for _, state := range l.States {
+		if q.Get("status") == state {
+			l.Only = state
+		}
+	}
+	f := nostr.Filter{Kinds: []nostr.Kind{what.kind}, Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(d, set.Members)}}}
+	after, err := parseCursor(q.Get("after"))
+	behind := err != nil // a query without a cursor begins at the beginning
+	if !behind {
+		f.Until = &after.time
+	}
+	call := p.people(s, b)
+	last := cursor{}
+	more := func() string {
+		x := url.Values{"after": {last.String()}}
+		if l.Only != "" {
+			x.Set("status", l.Only)
+		}
+		return "?" + x.Encode()
+	}
+	m := s.Metered(func(steps int) error { b.visitor.Charge(steps); b.left -= steps; return nil })
+	for pair, err := range m.Pairs(ctx, f, false) {
+		if err != nil {
+			return err
+		}
+		if !behind { // events of the same second come in the order of their ids
+			if pair.Time == after.time && pair.ID.Compare(after.id) <= 0 {
+				continue
+			}
+			behind = true
+		}
+		if len(l.Threads) == perList {
+			l.Next = more()
+			return nil
+		}
+		if b.err() != nil {
+			if last == (cursor{}) {
+				return errCostly
+			}
+			l.Next, l.Costly = more(), true
+			return nil
+		}
+		last = cursor{pair.Time, pair.ID}
+		_ = b.charge(stepsOfEvent)
+		e, ok, err := s.Get(pair.ID)
+		if err != nil {
+			return err
+		}
+		if !ok || !begins(e) {
+			continue
+		}
+		t, err := p.thread(ctx, m, e, set, call)
+		if err != nil {
+			return err
+		}
+		if l.Only == "" || t.Status == l.Only {
+			l.Threads = append(l.Threads, t)
+		}
+	}
+	return nil
+}
+
+// thread makes a line of a list.
+func (p *Pages) thread(ctx context.Context, s *store.View, e *nostr.Event, set *grasp.Set, call *people) (thread, error) {
+	k, err := statusOf(ctx, s, e, set)
+	return thread{Kind: names[e.Kind], Subject: subjectOf(e), Status: statusName(e.Kind, k), By: call.call(e.PubKey), Day: moment(e.CreatedAt)[:10], Path: sections[e.Kind] + "/" + nip19.Note(e.ID)}, err
+}

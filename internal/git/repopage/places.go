@@ -1,0 +1,43 @@
+package repopage
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/fair"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/serve/front"
+)
+
+// Bounds of pages that wait to be made.
+const (
+	placesAll = 256 // of all addresses
+	placesOne = 16  // of one, or of one network
+	placeTime = 20 * time.Second
+)
+
+// newPlaces has half of the processors make pages. Who has made graspd work least for pages lately goes first.
+func newPlaces(now func() time.Time) *fair.Account {
+	return fair.New(fair.Config{
+		Name: "pages being made", Total: int64(max(1, runtime.GOMAXPROCS(0)/2)), Now: now, Places: placesAll, PlacesOne: placesOne, Most: placeTime,
+	})
+}
+
+// place waits for a place among the pages that are being made. It fails with a fair.Refusal, or with the cause of ctx. The caller calls end when
+// the page is made.
+func (p *Pages) place(ctx context.Context, of nip34.Address, from front.Client) (end func(), err error) {
+	party := from.Visitor.Party()
+	if from.Visitor != nil {
+		party.Owner = of.PubKey.String()
+	}
+	g, err := p.places.Wait(ctx, party, 1)
+	if err != nil {
+		return nil, err
+	}
+	begun := p.Now()
+	return func() {
+		p.places.Charge(party, p.Now().Sub(begun))
+		g.GiveBack()
+	}, nil
+}

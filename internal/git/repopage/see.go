@@ -1,0 +1,253 @@
+package repopage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"html/template"
+	"slices"
+	"strings"
+
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/serve/front"
+	"github.com/graspd/graspd/internal/serve/markdown"
+)
+
+// Bounds of what one page shows.
+const (
+	mostRefs    = 200 // so many branches, and so many tags
+	mostMembers = 20
+	mostWeb     = 3
+	mostName    = 200
+	mostAbout   = 4000
+)
+
+// view has all that a page shows.
+type view struct {
+	Title, Wrong string // Wrong says what is wrong, on the page of an error
+	Relay, Home  string // the name of the service, and the path of its start page
+	Style        template.CSS
+	Icon         template.URL
+	Path         string // of the repository's own page
+	Canonical    string // the URL by which this page is known
+	Summary      string // for search engines
+	Name         string // of the repository, on pages whose Title is another
+	List         *listing
+	Item         *item
+	Contributed  *contributed
+
+	About        string
+	Owner        string
+	OwnerName    string
+	Maintainers  []person // who decide beside the owner
+	More         int      // maintainers beyond these
+	Clone, Nostr string
+	Client       string
+	Web          []string
+	Waits        bool // its announcement waits for git data
+	Data         bool
+	Head         string
+	Unborn       bool // there is no branch Head
+	Branches     refList
+	Tags         refList
+	Readme       readme
+	Pulls        int // refs of pull requests
+	Threads      []thread
+	Plot         template.HTML // "" without events
+	Costly       bool          // reading the threads would have taken too much work
+}
+
+// refList has the refs that are shown, and how many there are.
+type refList struct {
+	All   int
+	Shown []ref
+	Dated bool // Shown has the newest, and not the first by name
+}
+
+// person is somebody's key, and the name in their profile: "" without one.
+type person struct{ Npub, Name string }
+
+// path returns the path of the page of a repository.
+func (p *Pages) path(of nip34.Address) string {
+	return p.Service.Base() + "/" + nip19.Npub(of.PubKey) + "/" + grasp.Escape(of.D) + ".git"
+}
+
+// ref is a branch or tag: its name without the prefix, a short id, and the day of that commit, "" where it is not known.
+type ref struct{ Name, ID, Day string }
+
+// errCostly says that a page would take more work than Config.Work.
+var errCostly = errors.New("too much work")
+
+// bill counts the work for one page and charges the visitor for it.
+type bill struct {
+	visitor *front.Visitor
+	left    int
+	texts   int // steps that are left for rendering texts
+}
+
+func (p *Pages) bill(visitor *front.Visitor) *bill { return &bill{visitor, p.Work, mostRendered} }
+
+func (b *bill) charge(steps int) error {
+	b.visitor.Charge(steps)
+	b.left -= steps
+	return b.err()
+}
+
+// err fails with errCostly when the page has taken too much work.
+func (b *bill) err() error {
+	if b.left < 0 {
+		return errCostly
+	}
+	return nil
+}
+
+// see gathers what the page of a repository shows, and charges the visitor.
+func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looked, visitor *front.Visitor) (view, error) {
+	v := view{
+		Title: of.D, Relay: p.Service.String(), Owner: nip19.Npub(of.PubKey), Clone: p.Service.CloneURL(of.PubKey, of.D),
+		Nostr: p.Service.NostrURL(of.PubKey, of.D), Client: p.Service.ClientURL(of.PubKey, of.D), Data: r.Dir != "", Path: p.path(of),
+	}
+	v.Canonical = v.Clone
+	if r.Refs != nil {
+		v.refs(r.Refs, l)
+	}
+	b := p.bill(visitor)
+	s := p.Store.View()
+	defer s.Close()
+	e, ok, err := s.At(of.String())
+	if err != nil {
+		return v, err
+	}
+	if !ok {
+		v.Waits = true // and the relay shows nobody what the announcement says
+		v.Title = safetext.Line(v.Title, mostName)
+		return v, nil
+	}
+	if a, err := nip34.ParseAnnouncement(e); err == nil {
+		v.announced(a)
+	}
+	v.Title = safetext.Line(v.Title, mostName)
+	set, err := p.members(s, of, b)
+	if err != nil {
+		return v, err
+	}
+	call := p.people(s, b)
+	v.maintained(set, call)
+	if v.Readme = l.readme; l.text != "" {
+		v.Readme.Text = p.readme(ctx, b, l.readme.Name, l.text, markdown.Options{Reference: call.refer})
+	}
+	v.Threads, err = p.threads(ctx, s.Metered(b.charge), b, of.D, set, call)
+	if err == nil {
+		var weeks [plotWeeks]int
+		var more bool
+		if weeks, more, err = p.activity(ctx, s.Metered(b.charge), of.D, set); err == nil {
+			v.Plot = plot(weeks, more)
+		}
+	}
+	if errors.Is(err, errCostly) {
+		v.Costly, err = true, nil
+	}
+	return v, err
+}
+
+func (v *view) announced(a *nip34.Announcement) {
+	if strings.TrimSpace(a.Name) != "" {
+		v.Title = a.Name
+	}
+	about, cut := safetext.Cut(strings.ToValidUTF8(strings.TrimSpace(a.Description), "\uFFFD"), mostAbout)
+	if cut {
+		about += "…"
+	}
+	v.Summary = safetext.Line(about, mostSubject)
+	v.About, v.Web = about, grasp.WebPages(a, mostWeb)
+}
+
+// members returns who decides for the repository.
+func (p *Pages) members(s *store.View, of nip34.Address, b *bill) (*grasp.Set, error) {
+	same, err := s.Announcements(of.D)
+	if err != nil {
+		return nil, err
+	}
+	_ = b.charge(35 * len(same)) // the announcements are read already; what follows sees an overdrawn bill
+	rules := p.Rules()
+	return grasp.FamilyOf(rules.Gather(same).Listings()).Councils().Of(of.PubKey), nil
+}
+
+func (v *view) maintained(set *grasp.Set, call *people) {
+	called := func(pk nostr.PubKey) string {
+		name, _, named := strings.Cut(call.call(pk), " (")
+		if !named {
+			return ""
+		}
+		return name
+	}
+	for _, pk := range set.Members {
+		switch npub := nip19.Npub(pk); {
+		case npub == v.Owner:
+			v.OwnerName = called(pk)
+		case len(v.Maintainers) < mostMembers:
+			v.Maintainers = append(v.Maintainers, person{npub, called(pk)})
+		default:
+			v.More++
+		}
+	}
+}
+
+// refs fills the view with the refs that git sees.
+func (v *view) refs(all *gitwire.Refs, l looked) {
+	v.Head = strings.TrimPrefix(all.Head, "refs/heads/")
+	_, born := all.Find("HEAD")
+	v.Unborn = all.Head != "" && !born
+	if v.Branches, v.Tags = l.branches, l.tags; v.Branches.All+v.Tags.All == 0 {
+		v.Branches, v.Tags = newest(all, nil)
+	}
+	v.Pulls = len(all.List) - v.Branches.All - v.Tags.All
+}
+
+// newest returns the branches and tags that a page shows, the newest first by the times of their tips, and then those whose time is not
+// known. Without times they are the first by name.
+func newest(all *gitwire.Refs, times map[gitwire.ObjectID]int64) (branches, tags refList) {
+	var heads, marks []gitwire.Ref
+	for _, r := range all.List {
+		switch {
+		case strings.HasPrefix(r.Name, "refs/heads/"):
+			heads = append(heads, r)
+		case strings.HasPrefix(r.Name, "refs/tags/"):
+			marks = append(marks, r)
+		}
+	}
+	return listOf(heads, len("refs/heads/"), times), listOf(marks, len("refs/tags/"), times)
+}
+
+func listOf(refs []gitwire.Ref, prefix int, times map[gitwire.ObjectID]int64) refList {
+	l := refList{All: len(refs), Dated: len(times) > 0}
+	when := func(r gitwire.Ref) int64 {
+		if t, ok := times[tipOf(r)]; ok {
+			return t
+		}
+		return -1
+	}
+	slices.SortStableFunc(refs, func(a, b gitwire.Ref) int { return cmp.Compare(when(b), when(a)) })
+	for _, r := range refs[:min(len(refs), mostRefs)] {
+		x := ref{Name: r.Name[prefix:], ID: tipOf(r).String()[:10]}
+		if t := when(r); t >= 0 {
+			x.Day = dayOf(t)
+		}
+		l.Shown = append(l.Shown, x)
+	}
+	return l
+}
+
+// addresses returns the addresses of the repositories d of the first mostMembers owners.
+func addresses(d string, owners []nostr.PubKey) (all []string) {
+	for _, pk := range owners[:min(len(owners), mostMembers)] {
+		all = append(all, nip34.Address{Kind: nip34.KindRepository, PubKey: pk, D: d}.String())
+	}
+	return all
+}

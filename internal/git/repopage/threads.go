@@ -1,0 +1,150 @@
+package repopage
+
+import (
+	"context"
+	"strings"
+
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+// Bounds of what the page of a repository looks at and shows.
+const (
+	mostThreads  = 10
+	mostRead     = 100 // events that may begin one of these
+	mostStatuses = 20  // events, for each thread
+	mostSubject  = 160
+)
+
+// thread is an issue, a patch or a pull request.
+type thread struct{ Kind, Subject, Status, By, Day, Path string }
+
+// names has what people call the kinds that pages show.
+var names = map[nostr.Kind]string{nip34.KindIssue: "issue", nip34.KindPatch: "patch", nip34.KindPullRequest: "pull request"}
+
+// threads returns the newest threads of a repository.
+func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, d string, set *grasp.Set, call *people) (out []thread, err error) {
+	most := mostRead
+	f := nostr.Filter{
+		Kinds: []nostr.Kind{nip34.KindIssue, nip34.KindPatch, nip34.KindPullRequest}, Limit: &most,
+		Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(d, set.Members)}},
+	}
+	var roots []*nostr.Event
+	for row, err := range s.Query(ctx, f) {
+		if err != nil {
+			return nil, err
+		}
+		e, err := row.Event()
+		if err != nil {
+			return nil, err
+		}
+		if begins(e) {
+			roots = append(roots, e)
+		}
+		if len(roots) == mostThreads {
+			break
+		}
+	}
+	for _, e := range roots {
+		if err := b.err(); err != nil { // the meter does not end a short query
+			return nil, err
+		}
+		t, err := p.thread(ctx, s, e, set, call)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// begins reports whether an event begins a thread. Later patches of a series do not: they name the first one.
+func begins(e *nostr.Event) bool {
+	_, follows := e.Tags.First("e")
+	return e.Kind != nip34.KindPatch || !follows
+}
+
+// statusOf returns the kind of the newest status of a thread by those who may set it: its author and those who decide for the repository.
+func statusOf(ctx context.Context, s *store.View, root *nostr.Event, set *grasp.Set) (nostr.Kind, error) {
+	most := mostStatuses
+	f := nostr.Filter{
+		Kinds:   []nostr.Kind{nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft},
+		Authors: append([]nostr.PubKey{root.PubKey}, set.Members[:min(len(set.Members), mostMembers)]...),
+		Tags:    []nostr.TagFilter{{Name: 'e', Values: []string{root.ID.String()}}}, Limit: &most,
+	}
+	for row, err := range s.Query(ctx, f) {
+		if err != nil {
+			return 0, err
+		}
+		e, err := row.Event()
+		if err != nil {
+			return 0, err
+		}
+		if about(e, root.ID) {
+			return e.Kind, nil
+		}
+	}
+	return nip34.KindStatusOpen, nil
+}
+
+// about reports whether a status belongs to a thread, and does not only mention it.
+func about(status *nostr.Event, root nostr.ID) bool {
+	for t := range status.Tags.All("e") {
+		if len(t) > 1 && t[1] == root.String() && (len(t) < 4 || t[3] == "" || t[3] == "root") {
+			return true
+		}
+	}
+	return false
+}
+
+func statusName(of, status nostr.Kind) string {
+	switch {
+	case status == nip34.KindStatusApplied && of == nip34.KindIssue:
+		return "resolved"
+	case status == nip34.KindStatusApplied:
+		return "merged"
+	case status == nip34.KindStatusClosed:
+		return "closed"
+	case status == nip34.KindStatusDraft:
+		return "draft"
+	}
+	return "open"
+}
+
+// subjectOf returns the title of a thread: its subject, else the beginning of its text.
+func subjectOf(e *nostr.Event) string {
+	subject, _ := e.Tags.First("subject")
+	if strings.TrimSpace(subject) == "" && e.Kind == nip34.KindPatch {
+		subject = patchSubject(e.Content)
+	}
+	if strings.TrimSpace(subject) == "" {
+		subject = e.Content
+	}
+	if subject = safetext.Line(subject, mostSubject); subject == "" {
+		return "(without a subject)"
+	}
+	return subject
+}
+
+// mostHeader is how many bytes of a patch are searched for its subject.
+const mostHeader = 8 << 10
+
+// patchSubject returns the subject of a patch as git format-patch writes it, without the brackets before it; "" without one.
+func patchSubject(content string) string {
+	for line := range strings.Lines(content[:min(len(content), mostHeader)]) {
+		subject, ok := strings.CutPrefix(line, "Subject: ")
+		if !ok {
+			continue
+		}
+		if strings.HasPrefix(subject, "[") {
+			if _, after, ok := strings.Cut(subject, "] "); ok {
+				subject = after
+			}
+		}
+		return subject
+	}
+	return ""
+}

@@ -1,0 +1,236 @@
+// Package admin serves the operator on a private listener. It shows the state of this relay, whether it lives and whether it is ready, as pages
+// for people and as documents for programs. It reads what other parts know. Whoever reaches the listener sees everything that it shows, may
+// have graspd try a relay again, and may delete and restore what is here. Whoever can sign with the relay's own key may have a copy of
+// everything made.
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/contain"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/operate/backup"
+	"github.com/graspd/graspd/internal/operate/changed"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/status"
+)
+
+// Store is the event store as the pages need it.
+type Store interface {
+	// Stats returns figures at once.
+	Stats() store.Stats
+	// Failure returns the error that stopped the store, or nil.
+	Failure() error
+	// Room returns store.ErrFull while the free bytes or inodes of the disk are at their floor.
+	Room() error
+	// Disk says what the file system has left.
+	Disk() (store.Disk, error)
+}
+
+// Sync is the sync engine as the pages need it. Any goroutine may call its methods at any time. They return soon after ctx has ended.
+type Sync interface {
+	// Relays says how the engine stands with every relay that holds a slot.
+	Relays(ctx context.Context) []status.Relay
+	// Ready reports whether the first catch-up with the bootstrap relays is through. If not, it returns the relays that it waits for.
+	Ready(ctx context.Context) (bool, []grasp.RelayURL)
+	// Details returns, for the same relays, what takes long to find out.
+	Details(ctx context.Context) map[grasp.RelayURL]status.Details
+	// Retry connects to a relay at once, dead or not.
+	Retry(ctx context.Context, u grasp.RelayURL) error
+}
+
+// Config says what the pages are made from.
+type Config struct {
+	URL     grasp.RelayURL // of this relay
+	Version string
+	Start   time.Time // of this process; zero is not known
+	Store   Store
+	Sync    Sync                                      // nil when this relay does not sync
+	Metrics http.Handler                              // nil is none
+	Hosts   []string                                  // names by which a browser may ask for the pages, besides addresses and names without a dot
+	Door    Door                                      // nil: the pages show no refusals
+	Clients func() (connected, subscriptions int)     // nil: the pages do not show them
+	Self    nostr.PubKey                              // the relay's own key
+	Backup  func(dir string) error                    // copies everything into a new directory; nil: not offered
+	Stream  func(context.Context, backup.Start) error // writes everything as one tar; nil: not offered
+	Faults  *contain.Faults                           // nil: there are none
+	Git     func() *status.Git                        // nil when no repositories are hosted
+	Nothing func() *status.Nothing                    // nil, or returns nil, while a repository is kept
+	GitDisk func() *store.Disk                        // nil, or returns nil, where the git data is on the disk of the store
+	GitRoom func() error                              // nil, or returns nil, where the git data has room; else it fails as Store.Room does
+	// GitRepositories returns how repositories stand with other git servers, by address; nil where graspd fetches nothing from these.
+	GitRepositories func(context.Context) map[string]status.GitLack
+	Moderation      Moderation              // nil: not offered
+	Changed         func()                  // called when a decision was carried out, as far as it has come; may be nil
+	Changes         func() []changed.Change // changes of settings over the public address; nil where there are none
+	Backups         func() status.Backups   // nil when this relay makes none by itself
+	Reports         Reports                 // nil: not offered; needs Moderation
+}
+
+// Door keeps figures about the events that come in.
+type Door interface{ Stats() ingest.Stats }
+
+// Pages answers everything on the private listener.
+type Pages struct {
+	http.Handler
+	c       Config
+	history *history
+	mux     *http.ServeMux
+	paths   []string      // the patterns that mux knows
+	streams chan struct{} // a token for each stream
+	closed  chan struct{} // ends the streams
+
+	rendering sync.Mutex // guards the fields below
+	last      *view
+	held      *holdings
+	told      []status.Relay // what the engine said last
+	toldAt    time.Time
+	looked    time.Time // when somebody last asked for a page
+	recent    recent
+}
+
+// routes has the patterns that the pages answer, and their handlers.
+type routes struct {
+	mux   *http.ServeMux
+	paths []string
+}
+
+func (m *routes) handle(pattern string, h http.HandlerFunc) {
+	m.mux.HandleFunc(pattern, h)
+	m.paths = append(m.paths, pattern)
+}
+
+// patience is how long an answer waits for the engine.
+const patience = 5 * time.Second
+
+// New returns the pages: / for people; /status.json, /repositories.json, /problems.json, /healthz, /readyz, /metrics, /deletion.json,
+// /cases.json, /journal.json and /reports.json for programs; POST /retry, /delete, /restore, /remove, /dismiss and /backup. Requests that a
+// browser makes for another site change nothing.
+func New(c Config) *Pages {
+	if c.Changed == nil {
+		c.Changed = func() {}
+	}
+	p := &Pages{c: c, history: newHistory(), streams: make(chan struct{}, mostStreams), closed: make(chan struct{})}
+	m := &routes{mux: http.NewServeMux()}
+	for _, path := range []string{overviewPage + "{$}", relaysPage, repositoriesPage, relayPage, repositoryPage} {
+		m.handle("GET /"+path, p.page)
+	}
+	m.handle("GET /page.css", asset("page.css", "text/css; charset=utf-8"))
+	m.handle("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
+	m.handle("GET /icon.svg", asset("icon.svg", "image/svg+xml"))
+	m.handle("GET /changes", p.stream)
+	m.handle("POST /retry", p.retry)
+	m.handle("GET /status.json", p.status)
+	m.handle("GET /repositories.json", p.repositories)
+	m.handle("GET /problems.json", c.problems)
+	m.handle("GET /healthz", c.health)
+	m.handle("GET /readyz", c.ready)
+	if c.Metrics != nil {
+		m.handle("GET /metrics", c.Metrics.ServeHTTP)
+	}
+	if c.Moderation != nil {
+		c.handleModeration(m)
+	}
+	if c.Reports != nil {
+		c.handleReports(m)
+	}
+	if c.Backup != nil {
+		m.handle("POST /backup", c.backup)
+	}
+	p.mux, p.paths = m.mux, m.paths
+	p.Handler = guard(c.Hosts, http.NewCrossOriginProtection().Handler(m.mux))
+	return p
+}
+
+// Inner returns a handler that answers as the pages do, for people whom the caller has let in. The caller has to keep the pages of other sites
+// out.
+func (p *Pages) Inner() http.Handler { return p.mux }
+
+// Routes returns the patterns (http.ServeMux) that the pages answer, for tests that try each.
+func (p *Pages) Routes() []string { return slices.Clone(p.paths) }
+
+// IsPage reports whether a path, without the slash that it begins with, is that of a page for people.
+func IsPage(path string) bool {
+	return slices.Contains([]string{overviewPage, relaysPage, repositoriesPage, relayPage, repositoryPage}, path)
+}
+
+// Run samples the states of relays for the plots, and works out the states of repositories, until ctx ends. Then it ends the streams of open
+// pages. Call it once.
+func (p *Pages) Run(ctx context.Context) {
+	defer close(p.closed)
+	tick := time.NewTicker(sampleTime)
+	defer tick.Stop()
+	for {
+		p.keep(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// health answers whether this process does its work. A store that has failed takes nothing until the next start, or until it was opened anew.
+func (c Config) health(w http.ResponseWriter, _ *http.Request) {
+	err := c.Store.Failure()
+	if err == nil {
+		err = c.Store.Room()
+	}
+	if err != nil {
+		answer(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	answer(w, http.StatusOK, "ok")
+}
+
+// ready answers whether the first catch-up with the bootstrap relays is over. Once it is, it stays so.
+func (c Config) ready(w http.ResponseWriter, r *http.Request) {
+	if c.Sync == nil {
+		answer(w, http.StatusOK, "ready")
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	ok, waiting := c.Sync.Ready(ctx)
+	if ok {
+		answer(w, http.StatusOK, "ready")
+		return
+	}
+	var names []string
+	for _, u := range waiting {
+		names = append(names, string(u))
+	}
+	answer(w, http.StatusServiceUnavailable, "the initial sync has not finished yet: "+strings.Join(names, ", "))
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	head(w, "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintln(w, text) // the client may be gone
+}
+
+// answerJSON answers with a document.
+func answerJSON(w http.ResponseWriter, document any) {
+	b, err := json.Marshal(document)
+	if err != nil {
+		answer(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	head(w, "application/json")
+	_, _ = w.Write(append(b, '\n')) // the client may be gone
+}
+
+func head(w http.ResponseWriter, contentType string) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+}

@@ -1,0 +1,209 @@
+package admin
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/operate/admin/pagediff"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/status"
+)
+
+// relay fills the page with everything that is known about one relay.
+func (d *document) relay(h *history) error {
+	u := d.Of
+	if n, err := grasp.NormalizeRelay(u); err == nil {
+		u = string(n)
+	}
+	i := slices.IndexFunc(d.View.Relays, func(r status.Relay) bool { return string(r.URL) == u || d.Key != "" && key(string(r.URL)) == d.Key })
+	if i < 0 {
+		return unknown("the relay " + cut(mostPlain, d.Of+d.Key))
+	}
+	d.Relay = &d.View.Relays[i]
+	d.Title, d.Heading = string(d.Relay.URL), string(d.Relay.URL)
+	row := relayRow{d.Relay, draw(h.day(d.View.At, d.Relay.URL))}
+	for id, name := range map[string]string{"state": "relay-state", "plot": "relay-plot", "retry": "relay-retry"} {
+		if err := d.fill(id, name, row); err != nil {
+			return err
+		}
+	}
+	for _, f := range relayFacts(d.Relay, d.View.At) {
+		if err := d.fill("fact-"+f.ID, "fact", f.Value); err != nil {
+			return err
+		}
+	}
+	if err := d.fill("gaps", "gaps", struct{ Gaps []gapView }{d.View.held.gapsOf[d.Relay.URL]}); err != nil {
+		return err
+	}
+	places := d.View.held.of[string(d.Relay.URL)]
+	part := pageOf(d.Page, len(places))
+	if err := d.pager(part, "repositories"); err != nil {
+		return err
+	}
+	return d.sharedTable(d.View.held.some(places[part.From:part.To]))
+}
+
+// pager fills in which part of a list is shown, and the links to others.
+func (d *document) pager(part paged, what string) error {
+	s := search{What: what, Part: part}
+	s.links(d.where)
+	return d.fill(what+"-part", "part", s)
+}
+
+// RelayFacts returns the facts of the page's relay.
+func (d *document) RelayFacts() []fact { return relayFacts(d.Relay, d.View.At) }
+
+// relayFacts returns all figures of a relay, each under its name in status.json or in /metrics.
+func relayFacts(r *status.Relay, now time.Time) []fact {
+	count := func(n int) string { return number(uint64(max(0, n))) }
+	ratio := func(x *float64) string {
+		if x == nil {
+			return "not known"
+		}
+		return status.Percent(*x)
+	}
+	moment := func(m status.Moment) string {
+		if m.IsZero() || m.Year() > 9999 {
+			return "never"
+		}
+		return m.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	yes := func(b bool) string {
+		if b {
+			return "yes"
+		}
+		return "no"
+	}
+	lackedEvents, lacking := "not known", "not known"
+	if r.Lacks != nil {
+		lackedEvents, lacking = number(r.Lacks.Events), count(r.Lacks.Repositories)
+	}
+	turn := "none"
+	if r.SweptRoots > 0 {
+		turn = status.Duration(r.Turn.Duration)
+	}
+	return []fact{
+		{"phase", "phase", r.Phase}, {"health", "health", string(r.Health)}, {"bootstrap", "bootstrap", yes(r.Bootstrap)}, {"why", "known as", r.Why()},
+		{"alive", "last connected", moment(r.LastAlive)}, {"failures", "failures in a row", count(r.Failures)}, {"failing", "failing since", moment(r.FailingSince)},
+		{"behind", "incomplete for", status.Duration(r.Behind.Truncate(time.Minute))},
+		{"want-repositories", "repositories wanted", count(r.Want.Repositories)}, {"confirmed-repositories", "repositories complete", count(r.Confirmed.Repositories)},
+		{"want-roots", "roots wanted", count(r.Want.Roots)}, {"confirmed-roots", "roots complete", count(r.Confirmed.Roots)},
+		{"refused", "repositories refused", count(r.Refused)}, {"unproven", "not proven", count(r.Unproven.Items())}, {"in-flight", "being fetched", count(r.InFlight)},
+		{"live-subscriptions", "live subscriptions", count(r.LiveREQs)}, {"swept", "roots in turns", count(r.SweptRoots)}, {"turn", "length of a turn", turn},
+		{"live", "events live", number(r.Live)}, {"catchup", "events fetched", number(r.Catchup)}, {"daily", "events found once a day", number(r.Daily)},
+		{"gaps-counted", "gaps", number(r.Gaps)}, {"undelivered", "undelivered", number(r.Undelivered)},
+		{"uptime", "uptime", ratio(r.Uptime)}, {"coverage", "coverage", ratio(r.Coverage)},
+		{"lacked-events", "events that it lacks", lackedEvents}, {"lacking", "repositories of which it lacks events", lacking},
+		{"negentropy", "negentropy (NIP-77)", r.Negentropy}, {"rounds", "reconciliation rounds", number(r.Rounds)}, {"equal", "events reconciled", number(r.Equal)},
+		{"reconciled-bytes", "bytes of reconciliations", status.Bytes(r.NegSent + r.NegReceived).String()},
+		{"attempts", "connections attempted", number(r.Attempts)}, {"dial-failures", "attempts that failed", number(r.DialFailures)},
+	}
+}
+
+// sharedTable fills in the table of the repositories that name the page's relay.
+func (d *document) sharedTable(list []repository) error {
+	t := pagediff.Table{ID: "repositories", Caption: "Its repositories", Class: "cards", Empty: "graspd wants nothing from it now.", Columns: []pagediff.Column{
+		{Title: "Repository", Class: "name"}, {Title: "State", Class: "how"}, {Title: "Complete", Class: "n", Hint: "how many are complete here, of the repository and its roots"}, {Title: "Lacks", Class: "n", Hint: "events that are here and that this relay does not have"},
+	}}
+	for i := range list {
+		r := &list[i]
+		html, err := execute("repository-name", repositoryRow{repository: r})
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(r.Relays, func(x RepositoryPart) bool { return x.URL == string(d.Relay.URL) })
+		t.Rows = append(t.Rows, pagediff.Row{ID: "p-" + r.Key, Cells: append([]string{html}, partCells(r.Relays[at])...)})
+	}
+	d.cells.Tables = append(d.cells.Tables, t)
+	return nil
+}
+
+// partCells returns the cells about one repository at one relay.
+func partCells(x RepositoryPart) []string {
+	lacks := "-"
+	if x.Lacks != nil {
+		lacks = number(*x.Lacks)
+	}
+	return []string{`<span class="part ` + x.State() + `">` + x.State() + `</span>`, number(uint64(x.Confirmed)) + "/" + number(uint64(x.Want)), lacks}
+}
+
+// repository fills the page with everything that is known about one repository.
+func (d *document) repository(h *history) error {
+	held := d.View.held
+	k := d.Key
+	if d.Of != "" {
+		k = key(d.Of)
+		if a, err := policy.ParseRepository(d.Of); err == nil {
+			k = key(a.String())
+		}
+	}
+	i, ok := held.byKey[k]
+	if !ok {
+		return unknown("the repository " + cut(mostPlain, d.Of+d.Key))
+	}
+	d.Repo = &held.list[i]
+	d.Title, d.Heading = d.Repo.Name(), cut(mostPlain, d.Repo.Name())
+	if err := d.fill("state", "repository-state", repositoryRow{repository: d.Repo}); err != nil {
+		return err
+	}
+	if err := d.fill("repository-git", "repository-git", d.Repo); err != nil {
+		return err
+	}
+	for _, f := range d.RepositoryFacts() {
+		if err := d.fill("fact-"+f.ID, "fact", f.Value); err != nil {
+			return err
+		}
+	}
+	part := pageOf(d.Page, len(d.Repo.Relays))
+	if err := d.pager(part, "relays"); err != nil {
+		return err
+	}
+	return d.namedTable(worstParts(d.Repo.Relays, len(d.Repo.Relays))[part.From:part.To])
+}
+
+// RepositoryFacts returns the figures of the page's repository.
+func (d *document) RepositoryFacts() []fact {
+	r := d.Repo
+	owner := r.Owner()
+	if pk, err := nostr.ParsePubKey(owner); err == nil {
+		owner = nip19.Npub(pk)
+	}
+	return []fact{
+		{"address", "address", cut(2000, r.Address)}, {"owner", "owner", owner}, {"roots", "roots", number(uint64(max(0, r.Roots)))},
+		{"relays", "relays that it names", strconv.Itoa(len(r.Relays))},
+	}
+}
+
+// namedTable fills in the table of the relays that the page's repository names.
+func (d *document) namedTable(list []RepositoryPart) error {
+	t := pagediff.Table{ID: "relays", Caption: "Its relays", Class: "cards", Empty: "It names no other relay.", Columns: []pagediff.Column{
+		{Title: "Relay", Class: "name"}, {Title: "Relay's state", Class: "how"}, {Title: "State", Class: "how"}, {Title: "Complete", Class: "n", Hint: "how many are complete here, of the repository and its roots"}, {Title: "Here", Class: "n", Hint: "events that are here"}, {Title: "Lacks", Class: "n", Hint: "events that are here and that the relay does not have"},
+	}}
+	for _, x := range list {
+		r := status.Relay{URL: grasp.RelayURL(x.URL), Phase: status.PhaseIdle}
+		if i := slices.IndexFunc(d.View.Relays, func(r status.Relay) bool { return string(r.URL) == x.URL }); i >= 0 {
+			r = d.View.Relays[i]
+		}
+		row := pagediff.Row{ID: "r-" + key(x.URL)}
+		for _, name := range [...]string{"relay-name", "relay-state"} {
+			html, err := execute(name, relayRow{Relay: &r})
+			if err != nil {
+				return err
+			}
+			row.Cells = append(row.Cells, html)
+		}
+		here := "-"
+		if x.Here != nil {
+			here = number(*x.Here)
+		}
+		more := partCells(x)
+		row.Cells = append(row.Cells, more[0], more[1], here, more[2])
+		t.Rows = append(t.Rows, row)
+	}
+	d.cells.Tables = append(d.cells.Tables, t)
+	return nil
+}

@@ -1,0 +1,108 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/status"
+)
+
+// Problems is the document /problems.json: what the operator should mend, one sentence each. It is empty when all is well.
+type Problems struct {
+	Problems []string `json:"problems"`
+}
+
+// longBehind is how long something that is wanted may stay unconfirmed.
+const longBehind = 24 * time.Hour
+
+// faultTold is how long the problems name the last contained fault.
+const faultTold = 24 * time.Hour
+
+func (c Config) problems(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	answerJSON(w, Problems{Problems: c.Look(ctx)})
+}
+
+// Look returns what is wrong now, as /problems.json lists it.
+func (c Config) Look(ctx context.Context) []string {
+	if c.Sync == nil {
+		return c.troubles(ctx, nil)
+	}
+	return c.troubles(ctx, c.sorted(ctx))
+}
+
+// troubles returns what is wrong, also with these relays.
+func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
+	list := []string{}
+	if err := c.Store.Failure(); errors.Is(err, store.ErrPaused) {
+		list = append(list, fmt.Sprintf("graspd stores nothing for now, and opens its storage anew every minute until that works: %v", err))
+	} else if err != nil {
+		list = append(list, fmt.Sprintf("graspd stores nothing until the next start: %v", err))
+	} else if err := c.Store.Room(); errors.Is(err, store.ErrNoInodes) {
+		list = append(list, "graspd stores nothing: the disk has no free inodes left but those that graspd keeps free (--disk-floor): remove small files, or use a file system with more inodes")
+	} else if errors.Is(err, store.ErrFull) {
+		list = append(list, "graspd stores nothing: the free disk space is at its floor (--disk-floor)")
+	} else if err != nil {
+		list = append(list, fmt.Sprintf("graspd does not know whether there is room on the disk: %v", err))
+	} else if c.GitRoom != nil {
+		if err := c.GitRoom(); errors.Is(err, store.ErrFull) {
+			list = append(list, "graspd takes no push and fetches no git data: their disk has no more room or inodes than graspd keeps free (--disk-floor)")
+		} else if err != nil {
+			list = append(list, fmt.Sprintf("graspd does not know whether there is room on the disk of the git data: %v", err))
+		}
+	}
+	if n, last := c.Faults.Seen(); n > 0 && time.Since(last.Time) < faultTold {
+		list = append(list, fmt.Sprintf("%s in graspd since the start; a fault ends one connection or one piece of work; the last one at %s in what serves %s: %s at %s; please report it with its lines of the log",
+			safetext.Number(n, "fault", "faults"), last.Time.UTC().Format(time.RFC3339), last.In, last.Value, last.Place))
+	}
+	if c.Backups != nil {
+		b := c.Backups()
+		if text := b.Problem(time.Now()); text != "" {
+			list = append(list, text)
+		}
+	}
+	if c.Sync == nil {
+		return list
+	}
+	if n := c.nothing(); n != nil && n.Amiss() {
+		if ready, _ := c.Sync.Ready(ctx); ready {
+			list = append(list, "no repository is kept here: "+n.Seen())
+		}
+	}
+	if text := status.Unreached(relays, c.Start); text != "" && !c.Start.IsZero() {
+		list = append(list, text)
+	}
+	for _, r := range relays {
+		switch {
+		case r.Health == status.Dead && r.Bootstrap:
+			list = append(list, fmt.Sprintf("bootstrap relay %s is dead: %s", r.URL, r.Failing()))
+		case r.Health == status.Dead: // strangers name whatever relays they like
+		case r.Behind >= longBehind:
+			list = append(list, fmt.Sprintf("relay %s: for %d hours graspd has not had all that it wants from it; not complete: %s", r.URL, int(r.Behind.Hours()), missing(r)))
+		}
+	}
+	return list
+}
+
+// nothing returns what the operator is told while no repository is kept here; else nil.
+func (c Config) nothing() *status.Nothing {
+	if c.Nothing == nil {
+		return nil
+	}
+	return c.Nothing()
+}
+
+// missing says how much of what is wanted of a relay is not complete.
+func missing(s status.Relay) string {
+	repos, roots := s.Want.Repositories-s.Confirmed.Repositories, s.Want.Roots-s.Confirmed.Roots
+	if repos == 0 && roots == 0 {
+		return "the list of announcements"
+	}
+	return safetext.Number(repos, "repository", "repositories") + ", " + safetext.Number(roots, "root event", "root events")
+}

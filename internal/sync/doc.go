@@ -1,0 +1,39 @@
+// Package sync has nothing of its own: below it is what keeps the log complete. It learns from the log which events are wanted of which
+// relay, asks each relay in the way that the relay bears, and stays subscribed.
+//
+// Read want first, then peer: one relay as a state machine, inputs in and effects out. The packages below peer are its parts. relaysync performs
+// the effects, one shell per relay.
+//
+// What is here never serves a client, never takes an event past the door, and never believes a relay: what is not proven is shown as not proven.
+//
+// The packages:
+//
+//   - mailbox: where participants keep what they write, and what to ask of which relay for that
+//   - peer: the life of one relay: what is wanted of it, state and input in, effects out
+//   - peer/bisect: the repositories that one relay refuses to be asked for, found by trials that are halved
+//   - peer/capacity: what a relay bears: how much at once, as it tells and as its refusals teach, and how fast
+//   - peer/coverage: how much of what is here a relay has, per repository, as reconciliations tell anyway
+//   - peer/demands: what a relay demands before it answers: AUTH, kinds in filters, no requests to vanish
+//   - peer/dialing: how attempts to connect to one relay have ended, and when the next one is made
+//   - peer/gaps: since when items of a relay have had a live REQ, and which events those did not bring: gaps
+//   - peer/history: what is remembered of how one relay has behaved, and when it is tried and gets a slot by that
+//   - peer/itemset: items of a Want in groups: sets, counted bags, and lots that are asked together
+//   - peer/likeness: whether a relay holds nearly what is held here, so that one question for everything is worth it
+//   - peer/livesubs: which live REQs there should be at one relay: how what waits is packed, what is merged, and what gives way and is swept
+//   - peer/notices: what a NOTICE of a relay may be about: CLOSEs that it threw away, a refusal that it repeats
+//   - peer/paging: all that one filter matches, from a relay that answers in pages of unknown size
+//   - peer/reconcile: one filter compared with a relay (NIP-77): which times next, what is got by id, whether there may be more, what is paged
+//   - peer/refusal: what relays mean when they turn a request down
+//   - peer/reqfilter: the filters of items, and how long a REQ gets: Wants and numbers in, filters out
+//   - peer/step: what the machine of one relay is told, and what it has its shell do: inputs and effects
+//   - peer/survey: which stored events lead to more at a relay: pages of them, and the tour around what is wanted
+//   - peer/survey/surveytest: a store of some events that answers a survey, for tests
+//   - peer/threads: layer 4 of one relay: what is asked beside what is wanted, one question after the other, and when
+//   - peer/unsolicited: which messages of a relay nobody asked for, or are too long
+//   - relayconn: the client side of one connection to a relay
+//   - relaysync: the engine that runs the fold, and one shell per remote relay
+//   - relaysync/gather: for how long to gather changes before they are handed out
+//   - slots: who gets one of a bounded number of slots
+//   - want: what to want of every relay, folded from what was accepted, and who maintains what
+//   - want/wanttest: announcements, root events and folds for tests
+package sync

@@ -1,0 +1,25 @@
+package peer
+
+import (
+	"time"
+
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/sync/peer/gaps"
+)
+
+// noteGap counts and reports a gap if e, which request r brought first, is one.
+func (p *Peer) noteGap(r *request, e *nostr.Event) {
+	if r.task == nil || r.task.group.swept || e == nil || !gaps.OldEnough(e, p.now) {
+		return
+	}
+	g := r.task.group
+	if g.byItems() && !p.conn.followed.Missed(p.want, p.demands.kinds.Mode(), g.Items, e) || !g.byItems() && !g.course.missed(e) {
+		return
+	}
+	p.counted.Gaps++
+	p.conn.keeper.gap()
+	if level, tell := p.gaps.Note(p.now, g.class, e); tell {
+		p.report(level, "gap: the relay did not send an event while graspd listened",
+			"event", e.ID.String(), "kind", e.Kind, "created", time.Unix(e.CreatedAt, 0).UTC(), "found_by", g.class.String())
+	}
+}

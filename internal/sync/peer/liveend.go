@@ -1,0 +1,160 @@
+package peer
+
+import (
+	"slices"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/backoff"
+	"github.com/graspd/graspd/internal/sync/peer/demands"
+	"github.com/graspd/graspd/internal/sync/peer/itemset"
+	"github.com/graspd/graspd/internal/sync/peer/livesubs"
+	"github.com/graspd/graspd/internal/sync/peer/refusal"
+	"github.com/graspd/graspd/internal/sync/want"
+)
+
+// liveRefused handles a live REQ that the relay refused or ended: its items are
+// unconfirmed and go into other REQs, and what was stored from shortly before
+// `from` on is asked again.
+func (f *following) liveRefused(l *livesubs.REQ, text string, from time.Time) {
+	if l.Whole {
+		f.keeper.refused(l, text, from)
+		return
+	}
+	f.closeLive(l) // a relay may have kept some of its filters
+	if f.side.Lost(l, f.now.Mono) {
+		return
+	}
+	after := f.now.Mono
+	l.Calm(f.now.Mono)
+	if l.Tries > 0 {
+		after += backoff.RetryDelay(l.Tries)
+	}
+	why := refusal.Of(text)
+	switch at, awaited := f.demands.wait(why, l.Manner); {
+	case awaited:
+		f.requeue(l.Lots(), from, at, l.Tries)
+		return
+	case f.demands.names.Doubted(l.Manner, text):
+		f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
+		return
+	case f.demands.withoutVanish(l, text, true), l.Kindless && f.demands.kinds.Refused(l.Mode, text),
+		(demands.AboutKinds(text) || why == refusal.Restricted) && f.demands.withoutVanish(l, text, false):
+		f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
+		return
+	case why == refusal.Rate:
+		f.stored.pause()
+		after = f.pausedTill
+	case why == refusal.TooMany:
+		before := f.limits.Live()
+		if f.fewer(l.Tries); f.limits.Live() < before {
+			f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
+			return
+		}
+	case why == refusal.Full && f.boundTotal():
+		f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
+		return
+	case why == refusal.TooBig || why == refusal.Full:
+		if l.Apart == itemset.Together {
+			others := f.unopened()
+			f.limits.Learn(text, l.Refused(others))
+			switch {
+			case f.limits.Exceeds(l.Refused(others)):
+				f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
+				return
+			case others && l.Tries < mostUnsure: // another one may have been meant
+				after = f.now.Mono + livesubs.OpenAfter
+			}
+		}
+	case why == refusal.Auth, why == refusal.Restricted:
+		after = f.now.Mono + refusedRetry
+		f.reportBarred("a live subscription", text)
+	case why == refusal.Value && f.wary.suspect(itemset.ItemsOf(l.Lots()), false):
+		f.requeue(f.wary.withoutSuspects(l.Lots()), from, f.now.Mono, l.Tries)
+		return
+	default:
+		if l.Tries > 0 {
+			f.wary.mistrust(itemset.ItemsOf(l.Lots()))
+		}
+		if !l.Open { // it may be the limit that is refused
+			f.limits.OtherLimit(l.Limit)
+		}
+		after = f.now.Mono + backoff.RetryDelay(l.Tries+1)
+	}
+	f.requeue(l.Lots(), from, after, l.Tries+1)
+}
+
+// mostUnsure is how often a live REQ is sent again soon that may have been refused in place of another.
+const mostUnsure = 3
+
+// unopened reports whether there are live REQs that are not open yet.
+func (f *following) unopened() bool {
+	return slices.ContainsFunc(f.side.REQs(), func(l *livesubs.REQ) bool { return !l.Open && f.requests[l.Sub] != nil })
+}
+
+// requeue takes items that no live REQ serves any more back among those that wait.
+func (f *following) requeue(lots []itemset.Lot, from time.Time, after time.Duration, tries int) {
+	for _, l := range f.unfollow(lots, from) {
+		l.Apart = f.apart(l)
+		f.side.Requeue(l, after, tries)
+	}
+}
+
+// unfollow unconfirms items that no live REQ serves any more. It returns them as
+// they are to be asked again: those that were confirmed from shortly before the
+// time from on.
+func (f *following) unfollow(lots []itemset.Lot, from time.Time) []itemset.Lot {
+	since := itemset.SinceTime(from.Add(-f.cfg.QuickReconnect))
+	f.stored.dropGroups(holding(lots))
+	var out []itemset.Lot
+	for _, l := range lots {
+		for _, it := range l.Items {
+			again := itemset.Lot{Layer: l.Layer, Apart: l.Apart, Since: l.Since, Items: []want.Item{it}}
+			if f.confirmed.Drop(it) {
+				again.Since = since
+			}
+			out = itemset.AddLot(out, again)
+		}
+	}
+	return out
+}
+
+// fewer learns that the relay bears no more REQs than are left after one was refused as too many.
+func (f *following) fewer(tries int) {
+	f.wire.fewer(f.side.Len()+f.stored.openREQs(), tries)
+	f.cancelMerge()
+}
+
+// closeExcess closes the smallest REQs where the relay turned out to bear fewer, and those with the oldest root events
+// where all of them are too much together.
+func (f *following) closeExcess() {
+	for !f.paused() {
+		l := f.side.Excess(f.limits.Live())
+		if l == nil {
+			break
+		}
+		f.cancelMerge()
+		f.closeLive(l)
+		f.requeue(l.Lots(), f.now.Wall, 0, 0)
+	}
+	for !f.paused() {
+		x, ok := f.side.Unborne(f.terms())
+		if !ok {
+			return
+		}
+		f.sweep(x)
+	}
+}
+
+// liveFailed handles a live event that could not be stored for a reason of our
+// own: everything that its REQ serves is asked again later.
+func (f *following) liveFailed(l *livesubs.REQ) {
+	if l.Merging() {
+		f.cancelMerge()
+	}
+	if f.requests[l.Sub] == nil {
+		return
+	}
+	f.closeLive(l)
+	l.AskedAgain()
+	f.requeue(l.Lots(), time.Unix(int64(itemset.AllAgain), 0), f.now.Mono+backoff.RetryDelay(l.Tries+1), l.Tries+1)
+}

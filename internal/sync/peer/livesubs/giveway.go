@@ -1,0 +1,123 @@
+package livesubs
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/graspd/graspd/internal/sync/peer/itemset"
+	"github.com/graspd/graspd/internal/sync/peer/reqfilter"
+	"github.com/graspd/graspd/internal/sync/want"
+)
+
+// What gives way where the relay bears no more REQs: root events that rank low.
+
+// aboveAll is above every rank.
+const aboveAll = math.MaxInt64
+
+// evict makes room for load where all REQs are full: it sweeps root events that rank lower, all of a REQ or the lowest of one. It
+// reports whether there was room in the end.
+func (s *Side) evict(t Terms, m *Move, load *REQ) bool {
+	than := newest(t.Want, load.lots)
+	for {
+		out, ok := s.shed(t, than)
+		if !ok {
+			return s.thin(t, m, load, t.Limits.Dense())
+		}
+		m.Swept = append(m.Swept, out)
+		if s.standing() < t.Limits.Live() && s.bears(t, load.Size.Message(t.Values)) {
+			m.Load, m.Values = load, t.Values
+			return true
+		}
+	}
+}
+
+// shed sweeps the REQ whose root events rank lowest, if all of them rank below a rank. It reports whether there was one.
+func (s *Side) shed(t Terms, than int64) (Swept, bool) {
+	l := s.oldest(t.Want, than)
+	if l == nil {
+		return Swept{}, false
+	}
+	s.Drop(l)
+	return Swept{REQ: l, Lots: s.sweep(t, l.lots)}, true
+}
+
+// Unborne sweeps a REQ where all REQs together are too much for the relay; false where they are not, or none can be given up.
+func (s *Side) Unborne(t Terms) (Swept, bool) {
+	if s.bears(t, 0) {
+		return Swept{}, false
+	}
+	return s.shed(t, aboveAll)
+}
+
+// Expendable reports whether there is a REQ that can be given up.
+func (s *Side) Expendable(w *want.Want) bool { return s.oldest(w, aboveAll) != nil }
+
+// oldest returns the open REQ whose root events rank lowest, if all of them rank below a rank; else nil.
+func (s *Side) oldest(w *want.Want, than int64) (oldest *REQ) {
+	for _, l := range s.reqs {
+		if !l.steady() {
+			continue
+		}
+		if at := newest(w, l.lots); at < than {
+			oldest, than = l, at
+		}
+	}
+	return oldest
+}
+
+// Excess returns the smallest REQ where there are more than most; else nil. The caller cancels a merge first: the REQ that merges others is
+// larger than these.
+func (s *Side) Excess(most int) *REQ {
+	if s.standing() <= most {
+		return nil
+	}
+	return slices.MinFunc(s.reqs, func(a, b *REQ) int { return a.Size.Items() - b.Size.Items() })
+}
+
+// thin makes room for load in a live REQ that also has what ranks above it: the root events in it that rank lowest are
+// swept. It reports whether there was one.
+func (s *Side) thin(t Terms, m *Move, load *REQ, values int) bool {
+	if t.Now < s.rising.after {
+		s.rising.later(load)
+		return false
+	}
+	than := newest(t.Want, load.lots)
+	for _, l := range s.reqs {
+		if !l.steady() || l.Apart != load.Apart {
+			continue
+		}
+		low, rest := s.lowest(t, l, load, than, values)
+		if len(low) == 0 {
+			continue
+		}
+		out := itemset.Of(slices.Values(low))
+		l.Without(out.Has)
+		l.Size = rest
+		s.rising.after = t.Now + riseInterval
+		s.sweepLater(itemset.Lot{Layer: want.LayerRoots, Items: low}, t.Now)
+		s.uniteWith(t, m, load, []*REQ{l}, values)
+		return true
+	}
+	return false
+}
+
+// lowest returns the root events of l that have to go for load to fit, the lowest first and all below a rank, and the size of the
+// rest; none where load does not fit even so. An item that is not confirmed stays, as it is still asked.
+func (s *Side) lowest(t Terms, l, load *REQ, than int64, values int) (low []want.Item, rest reqfilter.Size) {
+	for it := range itemset.Each(l.lots) {
+		if t.Want.Rank(it) < than && t.Confirmed.Has(it) {
+			low = append(low, it)
+		}
+	}
+	slices.SortFunc(low, func(a, b want.Item) int { return cmp.Compare(t.Want.Rank(a), t.Want.Rank(b)) })
+	rest = l.Size
+	for n := range low {
+		rest = rest.WithoutRoot()
+		with := rest.Plus(load.Size)
+		if t.Limits.Fits(with, values) && s.bears(t, with.Message(values)-l.bytes()) {
+			return low[:n+1], rest
+		}
+	}
+	return nil, reqfilter.Size{}
+}

@@ -1,0 +1,82 @@
+package notices_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/sync/peer/notices"
+)
+
+// TestWhatWasClosedJustNowIsClosedAgain, once, and nothing that was closed long before.
+func TestWhatWasClosedJustNowIsClosedAgain(t *testing.T) {
+	var c notices.Closes
+	c.Sent("early", 0)
+	c.Sent("late", 5*time.Second)
+	c.Sent("last", 15*time.Second)
+	if got := c.Again(); len(got) != 0 {
+		t.Errorf("closed again before the relay threw anything away: %v", got)
+	}
+	c.Unheard(15*time.Second + 1)
+	if got := c.Again(); !slices.Equal(got, []string{"last"}) {
+		t.Errorf("closed again: %v", got)
+	}
+	if got := c.Again(); len(got) != 0 {
+		t.Errorf("closed once more: %v", got)
+	}
+	if c.Unheard(15*time.Second + 2); len(c.Again()) != 0 {
+		t.Error("one NOTICE more has the same closed again")
+	}
+	c.Sent("edge", 20*time.Second)
+	if c.Unheard(30 * time.Second); !slices.Equal(c.Again(), []string{"edge"}) {
+		t.Error("what was closed ten seconds before is not closed again")
+	}
+}
+
+// TestClosesAreBounded: the oldest go first.
+func TestClosesAreBounded(t *testing.T) {
+	var c notices.Closes
+	for i := range 3 * notices.MostCloses {
+		c.Sent(fmt.Sprint(i), time.Second)
+		if sent, _ := c.Size(); sent > notices.MostCloses {
+			t.Fatalf("%d are remembered", sent)
+		}
+	}
+	c.Unheard(time.Second)
+	c.Sent("last", time.Second)
+	c.Unheard(time.Second)
+	if _, again := c.Size(); again != notices.MostCloses {
+		t.Errorf("%d are to be closed again", again)
+	}
+	if again := c.Again(); again[len(again)-1] != "last" {
+		t.Errorf("the newest is forgotten: %v", again)
+	}
+}
+
+// TestAnEchoIsAboutNothingElse, as often as NEG-CLOSE was sent, and not for ever.
+func TestAnEchoIsAboutNothingElse(t *testing.T) {
+	var e notices.Echo
+	if e.Heard("", 0) {
+		t.Error("an echo of nothing")
+	}
+	e.Expect("unknown", 0)
+	e.Expect("unknown", time.Second)
+	for _, c := range []struct {
+		text string
+		at   time.Duration
+		want bool
+	}{{"other", time.Second, false}, {"unknown", time.Second, true}, {"unknown", 31 * time.Second, true}, {"unknown", 31 * time.Second, false}} {
+		if got := e.Heard(c.text, c.at); got != c.want {
+			t.Errorf("%q after %v is an echo: %v", c.text, c.at, got)
+		}
+	}
+	e.Expect("unknown", time.Minute)
+	if e.Heard("unknown", 90*time.Second+1) {
+		t.Error("an echo half a minute later")
+	}
+	e.Expect("other", time.Minute)
+	if e.Heard("unknown", time.Minute) || !e.Heard("other", time.Minute) || e.Heard("other", time.Minute) {
+		t.Error("two texts are expected at a time")
+	}
+}

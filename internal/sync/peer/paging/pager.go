@@ -1,0 +1,362 @@
+// Package paging reads all events that one filter matches from a relay that answers in pages of unknown size.
+package paging
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+// Forever is the end of all time. First is the last second that counts as the beginning of time: a span that begins there or
+// before has no beginning.
+const (
+	Forever = math.MaxInt64
+	First   = 1
+)
+
+// Span is a range of creation times in Unix seconds, both ends inclusive.
+type Span struct{ Since, Until int64 }
+
+// From returns the span of all events created at since or later.
+func From(since int64) Span { return Span{since, Forever} }
+
+// Narrow returns f narrowed to the span.
+func (s Span) Narrow(f nostr.Filter) nostr.Filter {
+	if s.Since > First {
+		f.Since = &s.Since
+	}
+	if s.Until < Forever {
+		f.Until = &s.Until
+	}
+	return f
+}
+
+// around returns the span with a second more at each end, for a relay that takes both ends for exclusive.
+func (s Span) around() Span {
+	if s.Since > First {
+		s.Since--
+	}
+	if s.Until < Forever {
+		s.Until++
+	}
+	return s
+}
+
+func (s Span) has(at int64) bool { return at >= s.Since && at <= s.Until }
+
+// Habits are what a relay has shown of how it answers. All Pagers of one connection share them.
+type Habits struct {
+	limit     int  // of the questions
+	most      int  // events in the largest answer to them: one with fewer is not cut
+	cut       int  // events in an answer that proved to be cut; 0 = none did
+	exclusive bool // since and until are exclusive
+
+	large []int64 // seconds of an event that ended the connection, and that are not asked for
+}
+
+// full takes an answer of n events to a question for at most limit, and reports whether it may be cut.
+func (h *Habits) full(n, limit int) bool {
+	if limit != h.limit {
+		h.limit, h.most = limit, 0
+	}
+	full := n > 0 && n >= h.most || n == limit
+	h.most = max(h.most, n)
+	return full
+}
+
+// Pager reads all events that one filter matches from a relay that answers in pages of unknown size.
+//
+// A Pager believes an answer to be complete only where the relay has given more events to another question: whichever events a relay leaves
+// out of a page, it leaves none out of one that is not full. A full answer proves nothing but itself, so the Pager asks for its times again in
+// parts, until a part is not full or is one second. The first part has about three quarters of the events that came. Where pages are cut, the
+// next parts are as long as that one was, and change with what they bring.
+//
+// The Pager begins each part with the last second of the part before. This costs an event or two, and shows three faults: a relay that counts
+// a second less than it is asked for, one whose pages are not all of the same size, as the Pager goes on from the oldest event that came, and one
+// that answers a question now so and now so. An event that came before and does not come again has a part asked once more, with a second
+// more at each end.
+type Pager struct {
+	habits   *Habits
+	span     Span
+	todo     []window // the last one is asked next
+	seen     map[uint64]uint32
+	page     page
+	asks     uint32 // pages and parts of pages
+	pages    int
+	events   int
+	unproven bool
+	late     int64 // what the relay has of this time or later is asked for once more, at the end; 0 = nothing is
+	losses   int   // connections lost in a row without an answer
+}
+
+// window is a range of times to ask for.
+type window struct {
+	Span
+	width int64 // seconds that are asked next, at its end; 0 = all of it
+	known int   // events that are known and must come with what is asked next
+	of    int   // it is the rest of an answer of so many events, and brings news only if that answer was cut; 0 = it is not
+	again bool  // it is asked a second time, as an event that is known did not come
+	came  int   // then: how many came the first time
+	lost  int   // connections that ended while it was asked, before anything came: it is asked in small parts
+}
+
+// next is the part of the window that is asked next.
+func (w window) next() Span {
+	if s := w.Span; w.width > 0 && w.width <= s.Until-s.Since {
+		return Span{s.Until - w.width + 1, s.Until}
+	}
+	return w.Span
+}
+
+// page is what the relay has sent of the answer that is under way, each event counted once.
+type page struct {
+	times []int64 // of those in the window, as they came
+	n     int     // all of them
+	fresh int     // in the window, of an id that was not known
+}
+
+// A pager gives up at these bounds, against relays that invent history.
+const (
+	MaxPages  = 20_000
+	maxEvents = 1 << 20
+)
+
+// MostSeen is how many ids a Pager may know between two pages. With more it
+// forgets all; then it may ask once more for the last second that it asked for.
+const MostSeen = 1 << 16
+
+// fewExtras bounds the events of the second more at an end that leave no doubt that the window has none.
+const fewExtras = 8
+
+// minFullPage is how many events of one second count as more than a page, unless smaller pages proved to be cut.
+const minFullPage = 20
+
+// New makes a Pager that reads a span from a relay with habits.
+func New(s Span, habits *Habits) *Pager {
+	return &Pager{habits: habits, span: s, todo: []window{{Span: s}}, seen: make(map[uint64]uint32)}
+}
+
+// Next returns what to ask now; false at the end.
+func (p *Pager) Next() (Span, bool) {
+	if len(p.todo) == 0 && p.late > 0 {
+		p.todo, p.late = []window{{Span: Span{max(p.late, p.span.Since), p.span.Until}}}, 0
+	}
+	p.avoid()
+	if len(p.todo) == 0 || p.Exhausted() {
+		return Span{}, false
+	}
+	w := p.todo[len(p.todo)-1]
+	if p.habits.exclusive || w.again {
+		return w.next().around(), true
+	}
+	return w.next(), true
+}
+
+// Exhausted reports whether the pager has given up at MaxPages or maxEvents.
+func (p *Pager) Exhausted() bool { return p.pages >= MaxPages || p.events >= maxEvents }
+
+// Received takes one event of the answer that is under way.
+func (p *Pager) Received(id nostr.ID, at int64) {
+	k := key64(id)
+	last, known := p.seen[k]
+	if known && last == p.asks {
+		return
+	}
+	p.seen[k] = p.asks
+	p.page.n++
+	if p.todo[len(p.todo)-1].next().has(at) {
+		p.page.times = append(p.page.times, at)
+		if !known {
+			p.page.fresh++
+		}
+	}
+}
+
+func key64(id nostr.ID) uint64 { return binary.BigEndian.Uint64(id[:]) }
+
+// Again forgets the answer that is under way, and asks for it once more. The ids that came stay known.
+func (p *Pager) Again() {
+	p.page = page{}
+	p.asks++
+	if len(p.seen) > MostSeen {
+		p.Forget()
+	}
+}
+
+// Forget frees the ids that a Pager knows: while nobody uses it, it can do without.
+func (p *Pager) Forget() {
+	p.seen = make(map[uint64]uint32)
+	for i := range p.todo {
+		p.todo[i].known = 0
+	}
+}
+
+// end ends an answer. It returns the answer, oldest first, the window that it is about, and what of that was asked.
+func (p *Pager) end() (g page, w window, asked Span) {
+	g, w = p.page, p.todo[len(p.todo)-1]
+	p.pages++
+	p.events += g.n
+	p.todo = p.todo[:len(p.todo)-1]
+	slices.Sort(g.times)
+	if w.of > 0 && g.fresh > 0 {
+		p.habits.cut, w.of = w.of, 0
+	}
+	return g, w, w.next()
+}
+
+// Done ends an answer to a question for at most limit events, and decides what to ask next.
+func (p *Pager) Done(limit int) {
+	g, w, asked := p.end()
+	defer p.Again()
+	p.losses = 0
+	full := p.habits.full(g.n, limit)
+	lacks := w.known - (len(g.times) - g.fresh)
+	switch {
+	case !full && lacks > 0 && !w.again:
+		w.again, w.came = true, len(g.times)
+		p.todo = append(p.todo, w)
+	case w.again && lacks <= 0 && !p.habits.exclusive: // with a second more at each end all came
+		p.habits.exclusive = true
+		p.todo = []window{{Span: p.span}}
+	case asked.Since == asked.Until:
+		p.unproven = p.unproven || w.differs(g, lacks)
+		p.second(g, w, full)
+	case len(g.times) == 0 && g.n >= fewExtras && p.much(g.n), full && len(g.times) > 0:
+		p.split(g, w)
+	default:
+		p.unproven = p.unproven || w.differs(g, lacks)
+		p.complete(g, w, asked, lacks)
+	}
+}
+
+// differs reports whether a second answer to the same question is another one. That an event has gone meanwhile is no difference.
+func (w window) differs(g page, lacks int) bool {
+	return w.again && (lacks <= 0 || len(g.times) < w.came || g.fresh > 0)
+}
+
+// much reports whether an answer of n events is so large that it may have been cut by a relay whose pages differ in size.
+func (p *Pager) much(n int) bool { return 8*n >= p.habits.most }
+
+// second goes on after the answer for one second, which has no parts.
+func (p *Pager) second(g page, w window, full bool) {
+	if full && g.fresh > 0 {
+		p.todo = append(p.todo, w)
+		return
+	}
+	p.unproven = p.unproven || full && (g.n >= minFullPage || p.habits.cut > 0 && g.n >= p.habits.cut)
+	p.push(Span{w.Since, w.Until - 1}, window{width: p.widen(w, g.n), of: w.of, lost: w.lost})
+}
+
+// split asks for a window again in parts, as the answer was full: the first part has about three quarters of what came.
+func (p *Pager) split(g page, w window) {
+	if len(g.times) == 0 { // all that came is of the second more at an end
+		half := w.Since + (w.Until-w.Since)/2
+		p.push(Span{w.Since, half}, window{of: w.of})
+		p.push(Span{half + 1, w.Until}, window{})
+		return
+	}
+	oldest, newest := g.times[0], g.times[len(g.times)-1]
+	if oldest == newest {
+		p.push(Span{w.Since, oldest - 1}, window{of: g.n})
+		p.push(Span{oldest, oldest}, window{known: len(g.times)})
+		if oldest < w.Until {
+			p.push(Span{oldest + 1, w.Until}, window{})
+		}
+		return
+	}
+	from := g.times[len(g.times)/4]
+	if from == oldest {
+		from = g.times[after(g.times, oldest)]
+	}
+	n := after(g.times, from-1)
+	rest := window{of: g.n, known: n}
+	if p.habits.cut > 0 {
+		rest.width, rest.known = (newest-oldest)/4*3+1, 0
+	}
+	p.push(Span{w.Since, from - 1}, rest)
+	p.push(Span{from, w.Until}, window{known: len(g.times) - n})
+}
+
+// after returns how many of times are not after at.
+func after(times []int64, at int64) int {
+	n, _ := slices.BinarySearchFunc(times, at, func(x, at int64) int {
+		if x <= at {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+// complete goes on after an answer that is not full: below its oldest event, as pages may differ in size.
+func (p *Pager) complete(g page, w window, asked Span, lacks int) {
+	rest, next := Span{w.Since, asked.Since}, window{width: p.widen(w, len(g.times)), of: w.of, lost: w.lost}
+	below := len(g.times) > 0 && g.times[0] > asked.Since && (g.fresh > 0 || lacks > 0 || p.much(len(g.times)))
+	switch {
+	case len(g.times) > 0 && g.times[0] < asked.Until:
+		rest.Until, next.known = g.times[0], after(g.times, g.times[0])
+	case below:
+		rest.Until = asked.Until - 1
+	}
+	if below || asked.Since > w.Since {
+		p.push(rest, next)
+	}
+}
+
+// widen returns how many seconds of a window to ask for after a part of it brought n events.
+func (p *Pager) widen(w window, n int) int64 {
+	switch {
+	case w.width == 0 || w.width > longest:
+		return 0
+	case w.lost > 0:
+		return 2 * w.width
+	case 4*n < p.habits.most:
+		return 0
+	}
+	return max(1, w.width*3*int64(p.habits.most)/(4*int64(max(n, 1))))
+}
+
+const longest = 1 << 40 // seconds of a part; more is all
+
+// push adds a range to ask for next, unless it is empty.
+func (p *Pager) push(s Span, w window) {
+	if s.Since <= s.Until {
+		w.Span = s
+		p.todo = append(p.todo, w)
+	}
+}
+
+// Cut ends an answer that broke off, because the relay went on and on or the connection was lost. Cut believes nothing about the events that
+// came but that the relay gives so many at once: it asks again for all of the range, in parts. One second has no parts: if there was too
+// much in it, it cannot be read. Cut reports whether most of the events that came were not known.
+func (p *Pager) Cut(tooMuch bool) bool {
+	if w := p.todo[len(p.todo)-1].next(); p.page.n == 0 || w.Since == w.Until && !tooMuch {
+		p.Again()
+		return false
+	}
+	g, w, asked := p.end()
+	p.habits.most = max(p.habits.most, g.n)
+	if asked.Since == asked.Until {
+		p.unproven = true
+		p.push(Span{w.Since, w.Until - 1}, window{width: w.width})
+	} else {
+		p.split(g, w)
+	}
+	p.Again()
+	return g.fresh > g.n/2
+}
+
+// Unproven reports whether the relay may have events that it did not send: those of a second with more than a page, those beyond MaxPages,
+// or some that come now and then.
+func (p *Pager) Unproven() bool { return p.unproven || p.Exhausted() }
+
+// Found reports whether any page had an event.
+func (p *Pager) Found() bool { return p.events > 0 }
+
+// Size is how many ids and ranges a Pager holds, and how many pages it has read.
+type Size struct{ Seen, Ranges, Pages int }
+
+// Size returns how much the Pager holds. At most MostSeen ids outlive a page, and there are up to three ranges for each page.
+func (p *Pager) Size() Size { return Size{len(p.seen), len(p.todo), p.pages} }

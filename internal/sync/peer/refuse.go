@@ -1,0 +1,278 @@
+package peer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graspd/graspd/internal/sync/peer/capacity"
+	"github.com/graspd/graspd/internal/sync/peer/demands"
+	"github.com/graspd/graspd/internal/sync/peer/itemset"
+	"github.com/graspd/graspd/internal/sync/peer/livesubs"
+	"github.com/graspd/graspd/internal/sync/peer/refusal"
+	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/want"
+)
+
+// closed handles a CLOSED: the request is retried, put off or given up, never
+// waited for. After EOSE of a stored request it is normal.
+func (p *Peer) closed(sub, text string) {
+	r := p.conn.requests[sub]
+	switch {
+	case r == nil || r.task != nil && r.answered:
+	case r.kind == asksNeg:
+		p.comparing.negErr(sub, text, 0)
+	case r.live != nil:
+		p.conn.liveRefused(r.live, text, p.now.Wall)
+	default:
+		p.effect(step.Forget{Sub: sub})
+		p.conn.endRequest(r.task)
+		p.conn.refused(r, text)
+	}
+}
+
+// refused handles a stored request that the relay turned down.
+func (c *catchup) refused(r *request, text string) {
+	t := r.task
+	why := refusal.Of(text)
+	switch {
+	case r.kind == asksTrial:
+		c.suspects.trialRefused(r, text)
+	case t.group.course != nil && t.group.course.turnedDown(r, why, text):
+	case why == refusal.Rate:
+		c.pause()
+		c.park(t)
+	case why == refusal.TooMany:
+		c.live.fewer(t.tries)
+		if !t.over { // a merge that this ended took its catch-up with it
+			c.taskFailed(t, text)
+		}
+	case why == refusal.Full && c.live.lowerTotal():
+		if !t.over {
+			c.park(t)
+		}
+	case r.kind == asksPage && c.demands.upperRefused(r, text):
+		c.leaveUpper(t)
+	case r.kind == asksKinds: // it tells nothing
+		t.doubt()
+		c.proceed(t)
+	case c.awaitAuth(r.task, why, r.Manner):
+	case r.Kindless && c.demands.kinds.Refused(r.Mode, text):
+		c.park(t)
+	case why == refusal.TooBig:
+		c.tooBig(r, text)
+	case (why == refusal.Auth || why == refusal.Restricted) && c.extraFailed(t):
+	case why == refusal.Auth, why == refusal.Restricted:
+		c.putOff(t, c.now.Mono+refusedRetry)
+		c.reportBarred("a request for stored events", text)
+	case why == refusal.Value && c.suspects.suspectGroup(t.group):
+	default:
+		c.unanswered(r, text)
+	}
+}
+
+// awaitAuth puts a task off until this relay is authenticated. It reports whether
+// there is hope of that.
+func (c *catchup) awaitAuth(t *task, why refusal.Kind, as demands.Manner) bool {
+	at, ok := c.demands.wait(why, as)
+	if ok {
+		c.putOff(t, at)
+	}
+	return ok
+}
+
+// tooBig asks for less at once.
+func (c *catchup) tooBig(r *request, text string) {
+	t := r.task
+	switch values := valuesOf(t); {
+	case strings.Contains(refusal.Normal(text), "limit too high") && c.limits.HalvePage():
+		c.proceed(t)
+	case r.kind == asksIDs && len(r.batch.IDs()) > 1:
+		c.limits.FewerIDs(len(r.batch.IDs()) / 2)
+		c.proceed(t)
+	case r.kind != asksIDs && values > capacity.FewestValues:
+		c.limits.FewerValues(values / 2)
+		c.regroup(t.group)
+	default:
+		c.taskFailed(t, text)
+	}
+}
+
+// valuesOf returns how many values the filter of a task lists.
+func valuesOf(t *task) int {
+	if len(t.filter.Tags) == 0 {
+		return len(t.filter.Authors)
+	}
+	return len(t.filter.Tags[0].Values)
+}
+
+// regroup asks for the items of g in smaller portions.
+func (c *catchup) regroup(g *group) {
+	if g.Layer == want.LayerReferences {
+		c.references.drop()
+		return
+	}
+	c.dropGroups(func(x *group) bool { return x == g })
+	c.addGroups(g.Lot, g.class, g.swept)
+}
+
+// notice reads a NOTICE, which names no request, and attributes it.
+func (p *Peer) notice(text string) {
+	why := refusal.OfNotice(text)
+	p.conn.noticed = p.now.Mono
+	if why == refusal.Value && p.valueRefused(text) {
+		return
+	}
+	r := p.conn.newestNeg()
+	ofNeg := r != nil && (why == refusal.Rate || !why.Crowded() && refusal.NegUnsupported(text))
+	if ofNeg || r != nil && (why == refusal.Auth || why == refusal.Restricted) {
+		p.effect(step.CloseNeg{Sub: r.sub})
+		if why != refusal.Rate {
+			p.conn.echo.Expect(text, p.now.Mono)
+		}
+		p.comparing.negErr(r.sub, text, 0)
+		if why == refusal.Other || strings.Contains(refusal.Normal(text), "neg") {
+			return
+		}
+	} else if p.conn.echo.Heard(text, p.now.Mono) {
+		return
+	}
+	if !ofNeg && p.upperRefused(text) {
+		return
+	}
+	switch why {
+	case refusal.None:
+	case refusal.Rate:
+		p.conn.pause()
+		p.conn.closes.Unheard(p.now.Mono)
+		p.refuseUnopened(text)
+	case refusal.TooMany, refusal.Full:
+		p.refuseNewest(text)
+	default:
+		p.refuseUnopened(text)
+		if r := p.suspects.asked(); !ofNeg && r != nil {
+			p.conn.refuseStored(r, text)
+			return
+		}
+		for _, t := range slices.Clone(p.conn.running) {
+			if r := t.req; !ofNeg && r != nil && r.kind != asksNeg && !r.answered {
+				p.conn.refuseStored(r, text)
+			}
+		}
+	}
+}
+
+// refuseUnopened takes all live REQs that are not open for refused: which of
+// them was meant is not known, and one that is wrongly believed open loses events.
+func (p *Peer) refuseUnopened(text string) {
+	for _, l := range p.conn.side.REQs() {
+		if !l.Open && p.conn.requests[l.Sub] != nil {
+			p.conn.liveRefused(l, text, l.Sent.Wall)
+		}
+	}
+}
+
+// refuseNewest takes one request for one too many: the newest live REQ if it was
+// sent just now, as some relays say so after its EOSE; else the newest stored one
+// without EOSE; else the newest live one. A stored one that is taken for good
+// wrongly is noticed by its silence, a live one is not.
+func (p *Peer) refuseNewest(text string) {
+	var last *request
+	for _, t := range p.conn.running {
+		if r := t.req; r != nil && r.kind != asksNeg && !r.answered && (last == nil || newerSub(r.sub, last.sub)) {
+			last = r
+		}
+	}
+	switch l := p.conn.side.Newest(); {
+	case l != nil && (last == nil || p.now.Mono < l.Sent.Mono+2*livesubs.OpenAfter):
+		p.conn.liveRefused(l, text, l.Sent.Wall)
+	case last != nil:
+		p.conn.refuseStored(last, text)
+	}
+}
+
+// refuseStored ends a stored request that a NOTICE was about.
+func (c *catchup) refuseStored(r *request, text string) {
+	c.closeReq(r.sub)
+	c.endRequest(r.task)
+	c.refused(r, text)
+}
+
+// newestNeg returns the reconciliation opened last that has no answer yet.
+func (c *catchup) newestNeg() *request {
+	var found *request
+	for _, t := range c.running {
+		r := t.req
+		if r != nil && r.kind == asksNeg && t.neg.Unheard() && (found == nil || newerSub(r.sub, found.sub)) {
+			found = r
+		}
+	}
+	return found
+}
+
+// newerSub compares the counters behind the one-letter prefixes.
+func newerSub(a, b string) bool {
+	if len(a) != len(b) {
+		return len(a) > len(b)
+	}
+	return a[1:] > b[1:]
+}
+
+// unanswered puts a task off that failed for no known reason. When that was not
+// the first time its values are doubted.
+func (c *catchup) unanswered(r *request, why string) {
+	if t := r.task; t.tries > 0 && r.kind != asksIDs && t.group.Layer == want.LayerRepositories {
+		c.suspects.mistrust(t.group.Items)
+	}
+	c.taskFailed(r.task, why)
+}
+
+// valueRefused takes a NOTICE that speaks of a value, for whoever it may be
+// about. It reports whether there is anybody.
+func (p *Peer) valueRefused(text string) bool {
+	if r := p.suspects.asked(); r != nil {
+		p.conn.refuseStored(r, text)
+		return true
+	}
+	found := false
+	for _, t := range slices.Clone(p.conn.running) {
+		r := t.req
+		if r == nil || r.answered || r.kind == asksIDs || r.kind == asksStore || r.kind == asksNeg && !t.neg.Opened() {
+			continue
+		}
+		found = p.suspects.suspectGroup(t.group) || found
+	}
+	for _, l := range p.conn.side.REQs() {
+		if !l.Open && p.conn.requests[l.Sub] != nil && slices.ContainsFunc(l.Lots(), func(x itemset.Lot) bool { return x.Layer == want.LayerRepositories }) {
+			p.conn.liveRefused(l, text, l.Sent.Wall)
+			found = true
+		}
+	}
+	return found
+}
+
+// upperRefused takes a NOTICE that may speak of tag names in upper case for being about the requests that have one. It reports whether there is any.
+func (p *Peer) upperRefused(text string) bool {
+	if !p.demands.names.Open() || !demands.MayBe(text) {
+		return false
+	}
+	found := false
+	for _, l := range p.conn.side.REQs() {
+		if r := p.conn.requests[l.Sub]; !l.Open && r != nil && !r.answered && l.Manner.Upper {
+			p.conn.liveRefused(l, text, l.Sent.Wall)
+			found = true
+		}
+	}
+	for _, t := range slices.Clone(p.conn.running) {
+		if r := t.req; r != nil && r.kind == asksPage && !r.answered && r.Upper {
+			p.conn.refuseStored(r, text)
+			found = true
+		}
+	}
+	return found
+}
+
+// leaveUpper ends a task that asks for a tag name in upper case, which the relay refuses. It may have more than its other answers show.
+func (c *catchup) leaveUpper(t *task) {
+	t.unproven = true
+	c.taskDone(t)
+}

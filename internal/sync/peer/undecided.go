@@ -1,0 +1,73 @@
+package peer
+
+import (
+	"slices"
+
+	"github.com/graspd/graspd/internal/sync/want"
+)
+
+// The relay need not wait for the door of this relay: while the door decides the events of one request by id, the next one is sent.
+
+// mostUndecided bounds the requests by id of one task that wait for the door, beside the open one.
+const mostUndecided = 4
+
+// goAhead lets a task go on that has more ids to request, though the door still decides events of r.
+func (c *catchup) goAhead(r *request) {
+	t := r.task
+	if r.batch == nil || len(t.neg.Needs()) == 0 || len(t.undecided) == mostUndecided || t.group.Layer == want.LayerReferences {
+		return
+	}
+	t.detach(r)
+	c.proceed(t)
+}
+
+// allDecided takes that the door has decided all events of a request whose task went on meanwhile.
+func (c *catchup) allDecided(r *request) {
+	c.remove(r)
+	t := r.task
+	t.decided(r)
+	running := slices.Contains(c.running, t)
+	if r.failed {
+		c.abandon(t)
+		c.forgetFound(t)
+		if running {
+			c.taskFailed(t, whyNotStored)
+		}
+		return
+	}
+	r.batch.Answered()
+	switch {
+	case t.req == nil:
+		c.fetchEnded(t)
+		if running {
+			c.proceed(t)
+		}
+	case t.req.kind == asksIDs && t.req.answered:
+		c.goAhead(t.req)
+	}
+}
+
+// forgetFound lets a task begin again.
+func (c *catchup) forgetFound(t *task) {
+	c.forgetUndecided(t)
+	t.forget()
+	c.letGo(c.now.Mono)
+}
+
+// forgetUndecided forgets the requests of a task whose events the door still decides.
+func (c *catchup) forgetUndecided(t *task) {
+	if len(t.undecided) == 0 {
+		return
+	}
+	for _, r := range t.takeUndecided() {
+		c.remove(r)
+	}
+	c.letGo(c.now.Mono)
+}
+
+// fetchEnded lets the tasks go on that wait behind t, if t has all events that it requested by id.
+func (c *catchup) fetchEnded(t *task) {
+	if len(t.neg.Needs())+len(t.undecided) == 0 {
+		c.letGo(c.now.Mono)
+	}
+}

@@ -1,0 +1,39 @@
+package peer_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/sync/peer"
+	"github.com/graspd/graspd/internal/sync/peer/capacity"
+)
+
+// TestWhatIsReadAgainIsProven: a second with more than a page stays unproven until the relay has answered once in full.
+func TestWhatIsReadAgainIsProven(t *testing.T) {
+	_, w := small(t, 0)
+	d, m := newDriver(t, peer.Config{NoNegentropy: true}), mint{N: 1 << 32}
+	var all []*nostr.Event
+	for range 600 {
+		all = append(all, m.Event(nostr.KindComment, key(1), 1000, nostr.Tag{"A", address(key(0), "x")}))
+	}
+	d.serve = func(_ string, filters []nostr.Filter) (out []*nostr.Event) {
+		for _, e := range all {
+			if filters[0].Matches(e) && len(out) < *filters[0].Limit {
+				out = append(out, e)
+			}
+		}
+		return out
+	}
+	d.connect(w, capacity.Limits{})
+	s := d.peer.Status()
+	if s.Phase != status.PhaseUnproven || s.Unproven.Repositories != 1 || s.Confirmed.Repositories != 0 || d.peer.Details().Parts[0].Complete() {
+		t.Errorf("a second that no page holds: %+v", s)
+	}
+	all = append(all[:400], m.Event(nostr.KindComment, key(1), 2000, nostr.Tag{"A", address(key(0), "x")}))
+	d.pass(26 * time.Hour)
+	if s := d.peer.Status(); s.Phase != status.PhaseLive || s.Unproven.Items() > 0 || s.Confirmed.Repositories != 1 || !d.peer.Details().Parts[0].Complete() {
+		t.Errorf("once it fits into a page: %+v", s)
+	}
+}

@@ -1,0 +1,200 @@
+package peer
+
+import (
+	"time"
+
+	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/sync/peer/coverage"
+	"github.com/graspd/graspd/internal/sync/peer/demands"
+	"github.com/graspd/graspd/internal/sync/peer/itemset"
+	"github.com/graspd/graspd/internal/sync/peer/likeness"
+	"github.com/graspd/graspd/internal/sync/peer/livesubs"
+	"github.com/graspd/graspd/internal/sync/peer/reconcile"
+	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/want"
+)
+
+// A relay that holds nearly what is held here, and little else, graspd asks as a whole: one live REQ without a filter follows the relay, and
+// one reconciliation without a filter stands for all others. Such a reconciliation, made when nothing else is left to ask, tells whether a
+// relay is like that. From its next connection or full resync on graspd asks it as a whole.
+
+const (
+	mostWhole    = 1_000_000          // events here; with more graspd asks no relay as a whole
+	wholeGapWait = 7 * 24 * time.Hour // after a live REQ without a filter did not bring everything
+)
+
+// whole asks the relay as a whole, and knows whether that is worth it.
+type whole struct {
+	*desk
+	*books
+	coverage *coverage.Book
+	rest     besideWhole
+	live     *following // of the connection
+	stored   *catchup   // of the connection
+	likeness likeness.Likeness
+	hidden   reconcile.Withheld // of comparisons as a whole
+	wholly
+}
+
+// wholly is how far a connection is asked as a whole.
+type wholly struct {
+	on     bool            // one live REQ is to follow everything
+	req    *livesubs.REQ   // that REQ, once it was sent
+	since  int64           // when that REQ opened, in Unix seconds
+	ended  bool            // asking as a whole ended in the current step
+	brings likeness.Stream // what that REQ brings
+	growth likeness.Growth // of what is wanted, while everything is confirmed
+	leave  time.Duration   // asking as a whole is to end, and is not to be tried again for so long
+}
+
+// besideWhole is what whole asks of the other parts.
+type besideWhole interface {
+	mayCompare() bool   // whether the relay may bear to be compared with as a whole
+	compares() bool     // whether it has shown that it compares
+	AllConfirmed() bool // whether all that is wanted is confirmed
+}
+
+// begin asks a connection as a whole from its beginning on, where the relay is known to be alike.
+func (w *whole) begin(live *following, stored *catchup) {
+	w.live, w.stored, w.wholly = live, stored, wholly{}
+	w.on = w.likeness.Alike() && w.bears()
+}
+
+// bears says whether there may be a reason to ask the relay as a whole.
+func (w *whole) bears() bool {
+	return w.likeness.Due(w.now.Mono) && w.wanted.Len() >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.Live() > 0
+}
+
+// tend ends asking as a whole where that has turned out not to be worth it, and finds out about relays of which nothing is known.
+func (w *whole) tend() {
+	if w.leave > 0 {
+		w.unlike(w.leave, "it brings what is not wanted, or not what is")
+		w.leave = 0
+	}
+	if w.on || w.likeness.Alike() || !w.rest.compares() || !w.bears() || !w.rest.AllConfirmed() ||
+		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.side.Waiting()) > 0 || w.live.side.Moving() {
+		return
+	}
+	if !w.growth.Calm(w.wanted.Len(), w.now.Mono) {
+		return
+	}
+	w.likeness.Try(w.now.Mono + w.cfg.Resync)
+	w.compare(nil, step.Catchup)
+}
+
+// wake names the time at which graspd may find out whether the relay is alike.
+func (w *whole) wake() time.Duration { return w.growth.Wake(w.now.Mono) }
+
+// followsAll says whether one live REQ is to follow everything.
+func (w *whole) followsAll() bool { return w.on }
+
+// open has lots followed by the one live REQ.
+func (w *whole) open(lots []itemset.Lot) {
+	l := w.req
+	if l == nil {
+		l = livesubs.NewWhole(lots)
+		w.req = l
+		w.live.sendLive(l, []nostr.Filter{{}}, 1)
+		return
+	}
+	for _, x := range lots {
+		l.Add(x)
+	}
+	if l.Open {
+		w.live.followed.Follow(lots, w.live.opened, w.now)
+		w.live.catchUp(lots, step.Catchup)
+	}
+}
+
+// standing says whether the one live REQ was sent.
+func (w *whole) standing() bool { return w.req != nil }
+
+// asksAll says whether the one live REQ is open.
+func (w *whole) asksAll() bool { return w.req != nil && w.req.Open }
+
+// opened has everything compared when the one live REQ has opened.
+func (w *whole) opened(l *livesubs.REQ) {
+	w.since = w.now.Wall.Unix()
+	for _, it := range w.live.wary.acquit() {
+		l.Add(w.live.lotOf(it))
+	}
+	w.compare(l.Lots(), step.Catchup)
+}
+
+// askAgain compares everything once more.
+func (w *whole) askAgain(l *livesubs.REQ, class step.Class) { w.compare(l.Lots(), class) }
+
+// compare compares all that is here with all that the relay has. The comparison confirms the items of lots; without any it only tells
+// whether the relay is alike.
+func (w *whole) compare(lots []itemset.Lot, class step.Class) {
+	g := &group{Lot: itemset.Lot{Layer: want.LayerRoots, Items: itemset.ItemsOf(lots)}, class: class, course: w}
+	w.stored.addBegun(g, &task{group: g})
+}
+
+// manner has everything compared without kinds, whatever the relay demands: a refusal ends it.
+func (w *whole) manner(m demands.Manner) demands.Manner {
+	m.Kindless, m.Mode = false, demands.NoKinds
+	return m
+}
+
+// most is how many events here everything may be compared with.
+func (w *whole) most() int { return mostWhole }
+
+// mayDiffer returns in how many events both sides may differ, where so many are here in the window at hand.
+func (w *whole) mayDiffer(t *task, here int) int { return likeness.MayDiffer(t.here+here) - t.differ }
+
+// missing is what the relay is known not to give.
+func (w *whole) missing() reconcile.Withheld { return w.hidden }
+
+// missed says whether the live REQ for everything should have brought e, and did not.
+func (w *whole) missed(e *nostr.Event) bool {
+	return w.on && w.live.followed.MissedByAll(w.since, e)
+}
+
+// become asks an open connection as a whole from now on, where the relay is known to be alike. The full resync asks again anyway for what
+// live REQs follow by items.
+func (w *whole) become() {
+	if w.on || !w.likeness.Alike() || !w.bears() {
+		return
+	}
+	w.live.closeAll()
+	w.on = true
+}
+
+// decided takes the verdict on an event that the live REQ brought.
+func (w *whole) decided(out policy.Outcome) {
+	if w.brings.Brought(out) {
+		w.leave = max(w.leave, w.cfg.Resync)
+	}
+}
+
+// leaving says whether asking as a whole is to end with the step under way.
+func (w *whole) leaving() bool { return w.leave > 0 }
+
+// gap notes an event that no live REQ brought. Where one for everything is open, it should have.
+func (w *whole) gap() {
+	if w.on {
+		w.leave = wholeGapWait
+	}
+}
+
+// end has everything followed and asked by items.
+func (w *whole) end() {
+	w.stored.dropGroups(func(g *group) bool { return !g.byItems() })
+	w.on, w.ended = false, true
+	if l := w.req; l != nil {
+		w.live.closeLive(l)
+		w.live.requeue(l.Lots(), w.now.Wall, 0, 0)
+	}
+}
+
+// closed takes the end of the live REQ.
+func (w *whole) closed() { w.on, w.req, w.ended = false, nil, true }
+
+// hasEnded says whether asking as a whole has ended since the last call. Then its items wait for live REQs of their own.
+func (w *whole) hasEnded() bool {
+	ended := w.ended
+	w.ended = false
+	return ended
+}

@@ -1,0 +1,75 @@
+package relaysync
+
+import (
+	"context"
+	"sync"
+
+	"github.com/graspd/graspd/internal/sync/peer/step"
+)
+
+// inboxBound is how many inputs may be in the inbox before a reader waits for the shell.
+const inboxBound = 4096
+
+// inbox carries inputs to the shell in order. The reader of the connection waits while the inbox has inboxBound inputs. The door, which
+// pushes verdicts, never waits, as its places bound their number.
+type inbox struct {
+	ready chan struct{} // holds a token while there is something to take
+	mu    sync.Mutex    // guards items and room, never held across a wait
+	items []arrival
+	room  chan struct{} // closed when the shell takes the items
+}
+
+// arrival is an input and the connection to which it belongs.
+type arrival struct {
+	from *link
+	in   step.Input
+}
+
+func newInbox() *inbox {
+	return &inbox{ready: make(chan struct{}, 1), room: make(chan struct{})}
+}
+
+// push adds an input without waiting.
+func (b *inbox) push(from *link, in step.Input) {
+	b.mu.Lock()
+	b.items = append(b.items, arrival{from, in})
+	b.mu.Unlock()
+	poke(b.ready)
+}
+
+// poke puts a token where there is none.
+func poke(token chan<- struct{}) {
+	select {
+	case token <- struct{}{}:
+	default:
+	}
+}
+
+// pushWaiting adds an input, and then waits while there are inboxBound or more. It returns false when ctx ended first.
+func (b *inbox) pushWaiting(ctx context.Context, from *link, in step.Input) bool {
+	b.push(from, in)
+	for {
+		b.mu.Lock()
+		full, room := len(b.items) >= inboxBound, b.room
+		b.mu.Unlock()
+		if !full {
+			return true
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// take returns all inputs, and lets readers that wait go on. From now on the inbox fills spare.
+func (b *inbox) take(spare []arrival) []arrival {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	items := b.items
+	b.items = spare[:0]
+	close(b.room)
+	b.room = make(chan struct{})
+	return items
+}

@@ -1,0 +1,56 @@
+package relaysync
+
+import (
+	"context"
+
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/peer/survey"
+)
+
+// survey reads one page of the stored events that are about some events or repositories.
+func (p *shell) survey(ctx context.Context, e step.Survey) step.Surveyed {
+	out := step.Surveyed{Sub: e.Sub}
+	out.Failed = !p.reading(ctx, "stored events cannot be read for what to ask of a relay", func(v *store.View) (err error) { out.Answer, err = surveyPage(ctx, v, e.Query); return err })
+	return out
+}
+
+// surveyPage reads events after q.After until the page is full. The answer says where the next page begins, if there is one.
+func surveyPage(ctx context.Context, v *store.View, q survey.Query) (survey.Answer, error) {
+	var after *store.Pair
+	if q.After != nil {
+		after = &store.Pair{Time: q.After.Time, ID: q.After.ID}
+	}
+	found := q.Page()
+	for row, err := range v.About(ctx, q.IDs, q.Addresses, after) {
+		if err != nil {
+			return survey.Answer{}, err
+		}
+		ev, err := row.Event()
+		if err != nil {
+			return survey.Answer{}, err
+		}
+		full, err := found.Add(ev, lookup{v})
+		if err != nil {
+			return survey.Answer{}, err
+		}
+		if full {
+			return found.Answer(false), nil
+		}
+	}
+	return found.Answer(true), nil
+}
+
+// lookup answers a survey's questions about single events.
+type lookup struct{ *store.View }
+
+// Look implements survey.Lookup.
+func (a lookup) Look(id nostr.ID) (*nostr.Event, bool, error) {
+	e, ok, err := a.Get(id)
+	if ok || err != nil {
+		return e, ok, err
+	}
+	known, err := a.Known(id)
+	return nil, known.State != store.Unknown, err
+}

@@ -1,0 +1,76 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/test/testkit"
+)
+
+// TestARelayThatHangsUpAfterSomeMessages is read completely all the same: each connection goes on where the one before it was lost.
+func TestARelayThatHangsUpAfterSomeMessages(t *testing.T) {
+	for name, habits := range map[string]testkit.Habits{
+		"by pages": {Neg: testkit.NegNotice}, "fifty a page": {Neg: testkit.NegNotice, PageCap: 50}, "what came first": {Neg: testkit.NegNotice, First: true, PageCap: 50},
+		"by id": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inPair(t, func(t *testing.T, p *pair) {
+				p.relay.Habits = habits
+				p.relay.Temper.Store(&testkit.Temper{Messages: 60})
+				x := p.project("proj", 300, p.relay.URL)
+				p.relay.Store(x.all()...)
+				p.here.Start()
+				wait(30 * time.Minute)
+				p.here.WantStored(x.all()...)
+				if n, sent := p.relay.Dials(), p.relay.Sent(); n > 100 || sent > 4500 {
+					t.Errorf("%d connections, %d events were sent", n, sent)
+				}
+			})
+		})
+	}
+}
+
+// TestAnEventThatEndsTheConnection keeps none of the others away, stored or live, and is told.
+func TestAnEventThatEndsTheConnection(t *testing.T) {
+	for name, neg := range map[string]testkit.NegMode{"by pages": testkit.NegNotice, "by id": testkit.NegWorks} {
+		t.Run(name, func(t *testing.T) {
+			inPair(t, func(t *testing.T, p *pair) {
+				p.relay.Neg, p.relay.TooLarge = neg, 2
+				x := p.project("proj", 240, p.relay.URL)
+				tooLarge := func(e *nostr.Event) bool { return int(e.ID[30])%100 < p.relay.TooLarge }
+				fine, large := []*nostr.Event{x.ann}, 0
+				for i, issue := range x.issues {
+					if tooLarge(issue) {
+						continue
+					}
+					fine = append(fine, issue)
+					if c := x.comments[i]; !tooLarge(c) {
+						fine = append(fine, c)
+					} else if large++; large == 1 {
+						p.relay.Store(c)
+					}
+				}
+				p.relay.Store(fine...)
+				p.here.Start()
+				wait(15 * time.Minute)
+				p.here.WantStored(fine...)
+				if s := state(t, p.here, p.relay.URL); s.Phase != status.PhaseUnproven || s.Unproven.Items() == 0 || p.relay.Dials() > 80 {
+					t.Errorf("%d connections, %+v", p.relay.Dials(), s)
+				}
+				one, next := x.issueAt(p.w.Unix(), "too large"), x.issueAt(p.w.Unix()-2, "live")
+				for !tooLarge(one) {
+					one = x.issueAt(p.w.Unix(), one.Content+"!")
+				}
+				for tooLarge(next) {
+					next = x.issueAt(p.w.Unix()-2, next.Content+"!")
+				}
+				p.relay.Add(one)
+				p.relay.Add(next)
+				wait(15 * time.Minute)
+				p.here.WantStored(next)
+			})
+		})
+	}
+}
