@@ -132,16 +132,8 @@ func printPreview(out io.Writer, p moderation.Preview) error {
 	return err
 }
 
-// kindNames are what people call the kinds that a relay for repositories has most of.
-var kindNames = map[nostr.Kind]string{
-	nostr.KindMetadata: "profile", nostr.KindDeletion: "deletion request", nostr.KindReaction: "reaction", nostr.KindComment: "comment", nostr.KindReport: "report",
-	nip34.KindPatch: "patch", nip34.KindPullRequest: "pull request", nip34.KindPullRequestUpdate: "update of a pull request", nip34.KindIssue: "issue",
-	nip34.KindReplyOld: "reply", nip34.KindStatusOpen: "status: open", nip34.KindStatusApplied: "status: applied", nip34.KindStatusClosed: "status: closed",
-	nip34.KindStatusDraft: "status: draft", nip34.KindRepository: "announcement of a repository", nip34.KindState: "state of a repository",
-}
-
 func kindName(k nostr.Kind) string {
-	if name, ok := kindNames[k]; ok {
+	if name := nip34.NameOf(k); name != "" {
 		return fmt.Sprintf("%s (kind %d)", name, k)
 	}
 	return fmt.Sprintf("kind %d", k)

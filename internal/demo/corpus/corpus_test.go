@@ -70,7 +70,7 @@ func TestCounts(t *testing.T) {
 						noise++
 					case it.What == corpus.Announcement && it.Fate != corpus.Replaced:
 						repositories++
-					case nip34.IsRoot(it.Event.Kind) && len(nip34.Repositories(it.Event)) > 0:
+					case nip34.Is(it.Event.Kind, nip34.Root) && len(nip34.Repositories(it.Event)) > 0:
 						roots++
 					}
 				}
@@ -400,7 +400,7 @@ func TestAFewRepositoriesHoldMost(t *testing.T) {
 	c := corpus.Generate(options(300, 6000, 3000, 0))
 	roots := make([]int, len(c.Repositories))
 	for _, it := range c.Items {
-		if nip34.IsRoot(it.Event.Kind) && len(nip34.Repositories(it.Event)) > 0 {
+		if nip34.Is(it.Event.Kind, nip34.Root) && len(nip34.Repositories(it.Event)) > 0 {
 			roots[it.Repositories[0]]++
 		}
 	}

@@ -30,7 +30,7 @@ func NewReach(held iter.Seq[*nostr.Event]) *Reach {
 		}
 	}
 	for e := range held {
-		if nip34.IsRoot(e.Kind) && r.names(e.Tags.All("a"), r.addresses) {
+		if nip34.Is(e.Kind, nip34.Root) && r.names(e.Tags.All("a"), r.addresses) {
 			r.roots[e.ID.String()] = true
 		}
 	}

@@ -25,7 +25,7 @@ func asked(held []*nostr.Event) [4][]nostr.Filter {
 	}
 	byAddress := tags('a', addresses)
 	for _, e := range held {
-		if nip34.IsRoot(e.Kind) && byAddress.Matches(e) {
+		if nip34.Is(e.Kind, nip34.Root) && byAddress.Matches(e) {
 			roots = append(roots, e.ID.String())
 		}
 	}

@@ -46,12 +46,12 @@ func (h hasher) waitsFor(e *nostr.Event) []key {
 	for _, a := range refs.Addresses {
 		keys = append(keys, h.key(namesAddress, a.String()))
 	}
-	switch e.Kind {
-	case nip34.KindRepository, nip34.KindState:
+	switch {
+	case nip34.Is(e.Kind, nip34.Hosted):
 		keys = append(keys, h.key(withD, e.Tags.D()))
-	case nip34.KindGraspList, nostr.KindRelayList, nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish:
+	case nip34.Is(e.Kind, nip34.Personal):
 		keys = append(keys, h.key(byAuthor, string(e.PubKey[:])))
-	case nostr.KindReport:
+	case e.Kind == nostr.KindReport:
 		if of, ok := nip34.Accused(e); ok {
 			keys = append(keys, h.key(byAuthor, string(of[:])))
 		}

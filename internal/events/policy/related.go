@@ -39,11 +39,7 @@ func (r Rules) fromParticipants(k nostr.Kind) bool {
 // from participants alone, and an author whose other events have gone must not stay a participant by them. Deletions, requests to vanish
 // and reports, which are for the operator, do not make participants either.
 func Partakes(k nostr.Kind) bool {
-	switch k {
-	case nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish, nostr.KindReport, nostr.KindRelayList, nip34.KindGraspList:
-		return false
-	}
-	return true
+	return k != nostr.KindReport && !nip34.Is(k, nip34.Personal)
 }
 
 func (r Rules) byAuthor(e *nostr.Event, v View) (bool, error) {

@@ -64,7 +64,7 @@ type flaggedRange struct {
 }
 
 // authorKinds are accepted from every author who has an event here: the first event of an author makes those welcome that were refused.
-var authorKinds = [...]nostr.Kind{nostr.KindDeletion, nostr.KindVanish, nip34.KindGraspList, nostr.KindMetadata, nostr.KindRelayList}
+var authorKinds = nip34.Kinds(nip34.Personal)
 
 func isOrphan(r layout.FlaggedRow) bool { return r.Why.Orphan() }
 

@@ -75,9 +75,10 @@ func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.
 	v := &k.v
 	v.Canonical = p.Service.CloneURL(of.PubKey, of.D) + "/" + rest
 	if !one {
-		v.Title = listed[section].name
+		what, _ := sectionAt(section)
+		v.Title = what.name
 		v.Summary = v.Title + " of " + v.Name
-		if err := p.list(ctx, k.view, v, of.D, k.set, section, q, k.b); err != nil {
+		if err := p.list(ctx, k.view, v, of.D, k.set, what, q, k.b); err != nil {
 			return nil, err
 		}
 		return p.render(*v)
@@ -92,10 +93,10 @@ func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.
 	if err != nil {
 		return nil, err
 	}
-	if !ok || sections[e.Kind] == "" || !p.belongs(e, of.D, k.set) {
+	if !ok || sectionOf(e.Kind) == "" || !p.belongs(e, of.D, k.set) {
 		return nil, errNothing
 	}
-	if right := sections[e.Kind] + "/" + nip19.Note(id); right != rest {
+	if right := sectionOf(e.Kind) + "/" + nip19.Note(id); right != rest {
 		return nil, movedTo(p.path(of) + "/" + right)
 	}
 	page := 1
@@ -106,7 +107,7 @@ func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.
 		v.Canonical += "?page=" + strconv.Itoa(page)
 	}
 	v.Title = subjectOf(e)
-	v.Summary = names[e.Kind] + " of " + v.Name + ": " + v.Title
+	v.Summary = nip34.NameOf(e.Kind) + " of " + v.Name + ": " + v.Title
 	if err := p.item(ctx, k.view.Metered(k.b.charge), v, k.set, e, page, k.b); err != nil {
 		return nil, err
 	}
@@ -153,7 +154,7 @@ func (p *Pages) pathOf(s *store.View, id nostr.ID) (string, error) {
 		if err != nil || !ok {
 			return "", err
 		}
-		if sections[e.Kind] == "" {
+		if sectionOf(e.Kind) == "" {
 			at = "#" + nip19.Note(id)
 			if id = commented(e); id == (nostr.ID{}) {
 				id = updated(e)
@@ -173,7 +174,7 @@ func (p *Pages) pathOf(s *store.View, id nostr.ID) (string, error) {
 			if here, err := s.HasAddress(a.String()); err != nil {
 				return "", err
 			} else if here {
-				return p.path(a) + "/" + sections[e.Kind] + "/" + nip19.Note(id) + at, nil
+				return p.path(a) + "/" + sectionOf(e.Kind) + "/" + nip19.Note(id) + at, nil
 			}
 		}
 		return "", nil

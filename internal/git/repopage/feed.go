@@ -16,7 +16,7 @@ const perFeed = 30
 
 // feeds has the feeds of a repository by their path, and the kinds in each.
 var feeds = map[string][]nostr.Kind{
-	"feed.atom":   {nip34.KindIssue, nip34.KindPatch, nip34.KindPullRequest},
+	"feed.atom":   nip34.Kinds(nip34.Thread),
 	"issues.atom": {nip34.KindIssue},
 }
 
@@ -60,7 +60,7 @@ func (p *Pages) feed(ctx context.Context, of nip34.Address, kinds []nostr.Kind, 
 		}
 		f.Entries = append(f.Entries, web.Entry{
 			Title: bidi.Escape(subjectOf(e)), ID: "nostr:" + note, Updated: web.Stamp(e.CreatedAt), Author: bidi.Escape(call.call(e.PubKey)),
-			Links: []web.Link{{Rel: "alternate", Type: "text/html", Href: url + "/" + sections[e.Kind] + "/" + note}}, Category: []web.Category{{Term: names[e.Kind]}}, Summary: bidi.Escape(summary),
+			Links: []web.Link{{Rel: "alternate", Type: "text/html", Href: url + "/" + sectionOf(e.Kind) + "/" + note}}, Category: []web.Category{{Term: nip34.NameOf(e.Kind)}}, Summary: bidi.Escape(summary),
 		})
 	}
 	if len(f.Entries) > 0 {

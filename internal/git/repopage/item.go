@@ -48,9 +48,6 @@ type said struct {
 	Text       template.HTML
 }
 
-// sections has the part of the path where threads of a kind stand.
-var sections = map[nostr.Kind]string{nip34.KindIssue: "issues", nip34.KindPatch: "patches", nip34.KindPullRequest: "pulls"}
-
 func moment(t int64) string { return time.Unix(t, 0).UTC().Format("2006-01-02 15:04") }
 
 // item fills the view with a thread and with one page of the talk about it.
@@ -68,7 +65,7 @@ func (p *Pages) item(ctx context.Context, s *store.View, v *view, set *grasp.Set
 		}
 		return p.markdown(ctx, b, src, call.options())
 	}
-	i := &item{Kind: names[e.Kind], By: call.call(e.PubKey), At: moment(e.CreatedAt)}
+	i := &item{Kind: nip34.NameOf(e.Kind), By: call.call(e.PubKey), At: moment(e.CreatedAt)}
 	v.Item = i
 	for t := range e.Tags.All("t") {
 		if l := safetext.Line(t.Value(), 40); l != "" && l != "root" && l != "root-revision" && l != "revision-root" && l != "cover-letter" && len(i.Labels) < 10 {
@@ -160,7 +157,7 @@ func (p *Pages) talk(ctx context.Context, s *store.View, i *item, root *nostr.Ev
 		{Kinds: []nostr.Kind{nostr.KindComment}, Tags: named('E')},
 		{Kinds: []nostr.Kind{nostr.KindNote, nip34.KindReplyOld}, Tags: named('e')},
 		{Kinds: []nostr.Kind{nip34.KindPullRequestUpdate}, Tags: named('E'), Authors: deciders},
-		{Kinds: []nostr.Kind{nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft}, Tags: named('e'), Authors: deciders},
+		{Kinds: nip34.Kinds(nip34.Standing), Tags: named('e'), Authors: deciders},
 	} {
 		f.Limit = &most
 		n := 0
@@ -192,11 +189,11 @@ func (p *Pages) talk(ctx context.Context, s *store.View, i *item, root *nostr.Ev
 			continue
 		}
 		one := said{ID: nip19.Note(e.ID), By: call.call(e.PubKey), At: moment(e.CreatedAt)}
-		switch e.Kind {
-		case nip34.KindPullRequestUpdate:
+		switch {
+		case e.Kind == nip34.KindPullRequestUpdate:
 			tip, _ := e.Tags.First("c")
 			one.Did = "updated this to " + safetext.Line(tip, 12)
-		case nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft:
+		case nip34.Is(e.Kind, nip34.Standing):
 			if !about(e, root.ID) {
 				continue
 			}

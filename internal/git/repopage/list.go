@@ -47,16 +47,9 @@ func parseCursor(s string) (p cursor, err error) {
 	return p, err
 }
 
-var listed = map[string]struct {
-	name string
-	kind nostr.Kind
-	done string
-}{"issues": {"Issues", nip34.KindIssue, "resolved"}, "patches": {"Patches", nip34.KindPatch, "merged"}, "pulls": {"Pull requests", nip34.KindPullRequest, "merged"}}
-
 // list fills the view with one page of a section.
-func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set *grasp.Set, section string, q url.Values, b *bill) error {
-	what := listed[section]
-	l := &listing{Name: what.name, Section: section, States: []string{"open", what.done, "closed", "draft"}}
+func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set *grasp.Set, what section, q url.Values, b *bill) error {
+	l := &listing{Name: what.name, Section: what.path, States: []string{"open", what.done, "closed", "draft"}}
 	v.List = l
 	for _, state := range l.States {
 		if q.Get("status") == state {
@@ -123,5 +116,5 @@ func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set 
 // thread makes a line of a list.
 func (p *Pages) thread(ctx context.Context, s *store.View, e *nostr.Event, set *grasp.Set, call *people) (thread, error) {
 	k, err := statusOf(ctx, s, e, set)
-	return thread{Kind: names[e.Kind], Subject: subjectOf(e), Status: statusName(e.Kind, k), By: call.call(e.PubKey), Day: moment(e.CreatedAt)[:10], Path: sections[e.Kind] + "/" + nip19.Note(e.ID)}, err
+	return thread{Kind: nip34.NameOf(e.Kind), Subject: subjectOf(e), Status: statusName(e.Kind, k), By: call.call(e.PubKey), Day: moment(e.CreatedAt)[:10], Path: sectionOf(e.Kind) + "/" + nip19.Note(e.ID)}, err
 }

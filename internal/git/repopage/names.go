@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/serve/markdown"
 )
@@ -86,7 +87,7 @@ func (p *people) refer(name string) (shown, url string) {
 	if id, err := nip19.ParseEvent(name); err == nil && p.refs < mostLinked {
 		p.refs++
 		_ = p.b.charge(stepsOfEvent)
-		if e, ok, err := p.view.Get(id); err == nil && ok && (names[e.Kind] != "" || commented(e) != nostr.ID{}) {
+		if e, ok, err := p.view.Get(id); err == nil && ok && (nip34.Is(e.Kind, nip34.Thread) || commented(e) != nostr.ID{}) {
 			return shown, p.base + "/" + nip19.Note(id)
 		}
 	}

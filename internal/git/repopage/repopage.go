@@ -112,7 +112,8 @@ func (p *Pages) takes(req *http.Request) bool {
 		return true
 	}
 	section, _, _ := strings.Cut(parts[3], "/")
-	return listed[section].name != "" || feeds[parts[3]] != nil
+	_, lists := sectionAt(section)
+	return lists || feeds[parts[3]] != nil
 }
 
 // reads reports whether a client takes a page or a feed.

@@ -2,6 +2,7 @@ package repopage
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/graspd/graspd/internal/base/safetext"
@@ -22,14 +23,44 @@ const (
 // thread is an issue, a patch or a pull request.
 type thread struct{ Kind, Subject, Status, By, Day, Path string }
 
-// names has what people call the kinds that pages show.
-var names = map[nostr.Kind]string{nip34.KindIssue: "issue", nip34.KindPatch: "patch", nip34.KindPullRequest: "pull request"}
+// section is a list of threads of one kind, with what the page of a repository says of it.
+type section struct {
+	path, name string
+	kind       nostr.Kind
+	done       string // how people call what was applied
+}
+
+// sections has one for each kind of threads.
+var sections = []section{
+	{"issues", "Issues", nip34.KindIssue, "resolved"},
+	{"patches", "Patches", nip34.KindPatch, "merged"},
+	{"pulls", "Pull requests", nip34.KindPullRequest, "merged"},
+}
+
+// sectionOf returns the path of the section in which events of a kind stand, or "".
+func sectionOf(k nostr.Kind) string {
+	for _, s := range sections {
+		if s.kind == k {
+			return s.path
+		}
+	}
+	return ""
+}
+
+// sectionAt returns the section with that path.
+func sectionAt(path string) (section, bool) {
+	i := slices.IndexFunc(sections, func(s section) bool { return s.path == path })
+	if i < 0 {
+		return section{}, false
+	}
+	return sections[i], true
+}
 
 // threads returns the newest threads of a repository.
 func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, d string, set *grasp.Set, call *people) (out []thread, err error) {
 	most := mostRead
 	f := nostr.Filter{
-		Kinds: []nostr.Kind{nip34.KindIssue, nip34.KindPatch, nip34.KindPullRequest}, Limit: &most,
+		Kinds: nip34.Kinds(nip34.Thread), Limit: &most,
 		Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(d, set.Members)}},
 	}
 	var roots []*nostr.Event
@@ -71,7 +102,7 @@ func begins(e *nostr.Event) bool {
 func statusOf(ctx context.Context, s *store.View, root *nostr.Event, set *grasp.Set) (nostr.Kind, error) {
 	most := mostStatuses
 	f := nostr.Filter{
-		Kinds:   []nostr.Kind{nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft},
+		Kinds:   nip34.Kinds(nip34.Standing),
 		Authors: append([]nostr.PubKey{root.PubKey}, set.Members[:min(len(set.Members), mostMembers)]...),
 		Tags:    []nostr.TagFilter{{Name: 'e', Values: []string{root.ID.String()}}}, Limit: &most,
 	}

@@ -38,8 +38,7 @@ func GoesAlong(s Subject, e *nostr.Event, here Here) (bool, error) {
 	if s.Owns(e) {
 		return true, nil
 	}
-	switch e.Kind {
-	case nip34.KindRepository, nip34.KindState, nip34.KindGraspList, nostr.KindRelayList, nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish:
+	if nip34.Is(e.Kind, nip34.Hosted|nip34.Personal) {
 		return false, nil
 	}
 	refs := nip34.References(e)

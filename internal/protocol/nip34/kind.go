@@ -18,13 +18,3 @@ const (
 	KindRepository        nostr.Kind = 30617
 	KindState             nostr.Kind = 30618
 )
-
-// IsRoot reports whether events of this kind start a thread of a repository: patch, pull request, pull request update
-// and issue.
-func IsRoot(k nostr.Kind) bool {
-	switch k {
-	case KindPatch, KindPullRequest, KindPullRequestUpdate, KindIssue:
-		return true
-	}
-	return false
-}

@@ -41,11 +41,11 @@ func wantErr(t *testing.T, got, want error) {
 func TestKinds(t *testing.T) {
 	for k := range nostr.Kind(40000) {
 		root := k == 1617 || k == 1618 || k == 1619 || k == 1621
-		if nip34.IsRoot(k) != root {
+		if nip34.Is(k, nip34.Root) != root {
 			t.Errorf("IsRoot(%d) = %v", k, !root)
 		}
 		status := k == 1630 || k == 1631 || k == 1632 || k == 1633
-		if nip34.IsStatus(k) != status {
+		if nip34.Is(k, nip34.Standing) != status {
 			t.Errorf("IsStatus(%d) = %v", k, !status)
 		}
 	}

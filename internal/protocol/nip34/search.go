@@ -6,9 +6,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// Searched are the kinds whose texts a search reads (NIP-50), in ascending order.
-var Searched = []nostr.Kind{KindPatch, KindPullRequest, KindIssue, KindRepository}
-
 // maxHeader is how many bytes of a patch SearchText reads for the subject.
 const maxHeader = 8 << 10
 

@@ -104,7 +104,7 @@ func searching(f nostr.Filter) nostr.Filter {
 		return f
 	}
 	kinds := []nostr.Kind{}
-	for _, k := range nip34.Searched {
+	for _, k := range nip34.Kinds(nip34.Searched) {
 		if f.Kinds == nil || among(f.Kinds, k, func(a, b nostr.Kind) int { return int(a) - int(b) }) {
 			kinds = append(kinds, k)
 		}

@@ -186,17 +186,11 @@ func question(people []Person, ask, values int) (nostr.Filter, bool) {
 // sayings returns the kinds in which people tell of themselves. graspd asks for deletions only by the events that they name: at relays
 // where people write about everything, most deletions are of events that were never here.
 func sayings() []nostr.Kind {
-	return []nostr.Kind{nostr.KindMetadata, nostr.KindVanish, nostr.KindRelayList, nip34.KindGraspList}
+	return slices.DeleteFunc(nip34.Kinds(nip34.Personal), func(k nostr.Kind) bool { return k == nostr.KindDeletion })
 }
 
 // writings returns the kinds that are hardly used but for git. graspd asks for reactions, notes and all others by the events that they name.
-func writings() []nostr.Kind {
-	return []nostr.Kind{
-		nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld,
-		nip34.KindCoverNote, nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft,
-		nostr.KindLabel, nip34.KindRepository, nip34.KindState,
-	}
-}
+func writings() []nostr.Kind { return nip34.Kinds(nip34.ByAuthor) }
 
 func naming(tag byte, values []string) (nostr.Filter, bool) {
 	return nostr.Filter{Tags: []nostr.TagFilter{{Name: tag, Values: values}}}, len(values) > 0

@@ -173,12 +173,12 @@ func (w *world) invent(created int64) *nostr.Event {
 func (w *world) roots() []*nostr.Event {
 	var out []*nostr.Event
 	for _, e := range w.byID {
-		if nip34.IsRoot(e.Kind) {
+		if nip34.Is(e.Kind, nip34.Root) {
 			out = append(out, e)
 		}
 	}
 	for _, e := range w.relay.events {
-		if nip34.IsRoot(e.Kind) {
+		if nip34.Is(e.Kind, nip34.Root) {
 			out = append(out, e)
 		}
 	}

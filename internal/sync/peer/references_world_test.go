@@ -16,7 +16,7 @@ import (
 func (w *world) others() []*nostr.Event {
 	var out []*nostr.Event
 	for _, e := range slices.Concat(w.byID, w.relay.events) {
-		if !nip34.IsRoot(e.Kind) && e.Kind != nostr.KindDeletion {
+		if !nip34.Is(e.Kind, nip34.Root) && e.Kind != nostr.KindDeletion {
 			out = append(out, e)
 		}
 	}
@@ -67,7 +67,7 @@ func (w *world) unreached() []*nostr.Event {
 	named, answered, authors := map[string]bool{}, map[string]bool{}, map[nostr.PubKey]bool{}
 	for _, e := range reach {
 		authors[e.PubKey] = true
-		if !nip34.IsRoot(e.Kind) {
+		if !nip34.Is(e.Kind, nip34.Root) {
 			answered[e.ID.String()] = true
 		}
 		if e.Kind == nostr.KindDeletion {
@@ -111,7 +111,7 @@ func (w *world) reach() []*nostr.Event {
 			if !seen[e.ID] {
 				seen[e.ID] = true
 				out = append(out, e)
-				if !nip34.IsRoot(e.Kind) {
+				if !nip34.Is(e.Kind, nip34.Root) {
 					next.IDs = append(next.IDs, e.ID)
 				}
 			}
@@ -126,7 +126,7 @@ func (w *world) reach() []*nostr.Event {
 				continue
 			}
 			for _, id := range nip34.References(e).IDs {
-				if x := w.store[id]; x != nil && !nip34.IsRoot(x.Kind) {
+				if x := w.store[id]; x != nil && !nip34.Is(x.Kind, nip34.Root) {
 					add(x)
 				}
 			}

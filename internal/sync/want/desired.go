@@ -96,7 +96,7 @@ func (d *Desired) SetGuarded(guarded bool) { d.guarded, d.rules.Private = guarde
 
 // Kinds returns the kinds of events that the fold reads.
 func Kinds() []nostr.Kind {
-	return []nostr.Kind{nip34.KindRepository, nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate, nip34.KindIssue}
+	return append(nip34.Kinds(nip34.Root), nip34.KindRepository)
 }
 
 // Add takes one accepted event. Where the fold does not read the kind, Add counts only which root events the event names.
@@ -108,7 +108,7 @@ func (d *Desired) Add(e *nostr.Event) {
 		if a, err := nip34.ParseAnnouncement(e); err == nil {
 			d.announce(d.kept(a))
 		}
-	case nip34.IsRoot(e.Kind):
+	case nip34.Is(e.Kind, nip34.Root):
 		d.addRoot(e)
 	}
 }

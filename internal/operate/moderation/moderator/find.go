@@ -42,7 +42,7 @@ func roots(ctx context.Context, v *store.View, s moderation.Subject) ([]nostr.ID
 		state.Kind = nip34.KindState
 		return about(ctx, v, nil, []string{s.Address().String(), state.String()})
 	case moderation.Owner:
-		f.Kinds = []nostr.Kind{nip34.KindRepository, nip34.KindState}
+		f.Kinds = nip34.Kinds(nip34.Hosted)
 	}
 	var ids []nostr.ID
 	for p, err := range v.Pairs(ctx, f, false) {

@@ -1,6 +1,7 @@
 package demands
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -26,17 +27,11 @@ const (
 	FewKinds             // ten, as some relays take no more
 )
 
-// naming are the kinds that name repositories and their root events, notes first.
-var naming = []nostr.Kind{nostr.KindNote, nostr.KindDeletion, nostr.KindReaction, nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest,
-	nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld, nip34.KindCoverNote, nip34.KindStatusOpen, nip34.KindStatusApplied,
-	nip34.KindStatusClosed, nip34.KindStatusDraft, nostr.KindLabel, nostr.KindZap}
-
 var added = [...][]nostr.Kind{
 	NoKinds:  nil,
-	AllKinds: naming,
-	NoNotes:  naming[1:],
-	FewKinds: {nostr.KindDeletion, nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate,
-		nip34.KindIssue, nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft},
+	AllKinds: nip34.Kinds(nip34.Naming),
+	NoNotes:  slices.DeleteFunc(nip34.Kinds(nip34.Naming), func(k nostr.Kind) bool { return k == nostr.KindNote }),
+	FewKinds: nip34.Kinds(nip34.Foremost),
 }
 
 // With returns f with the kinds of m, if it has none.

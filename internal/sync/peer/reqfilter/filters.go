@@ -51,7 +51,7 @@ func repositoryFilters(repos []*want.Repository, b Bounds) []nostr.Filter {
 }
 
 // announcing are the kinds that belong to a repository by their d.
-func announcing() []nostr.Kind { return []nostr.Kind{nip34.KindRepository, nip34.KindState} }
+func announcing() []nostr.Kind { return nip34.Kinds(nip34.Hosted) }
 
 // authors returns the owners of the addresses of r.
 func authors(r *want.Repository) []nostr.PubKey {

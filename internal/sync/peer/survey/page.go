@@ -173,7 +173,9 @@ func (x *addition) named(id nostr.ID) error {
 }
 
 // isRoot reports whether e is a root event: layer 3 asks for the events that name it.
-func isRoot(e *nostr.Event) bool { return nip34.IsRoot(e.Kind) && len(nip34.Repositories(e)) > 0 }
+func isRoot(e *nostr.Event) bool {
+	return nip34.Is(e.Kind, nip34.Root) && len(nip34.Repositories(e)) > 0
+}
 
 // isAbout reports whether e names one of these ids or addresses, or stands at one.
 func isAbout(e *nostr.Event, set map[string]struct{}) bool {
