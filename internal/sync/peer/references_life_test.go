@@ -181,7 +181,8 @@ func TestAQuestionWithoutEndIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestLayerFourIsAbandonedWithTheConnection(t *testing.T) {
+// The next connection goes on with layer 4.
+func TestLayerFourGoesOnWithTheNextConnection(t *testing.T) {
 	f := newForum(t, 500)
 	like := f.reaction(f.events[3], key(50)) // on the oldest, which comes last
 	f.theirs(like)
@@ -193,23 +194,16 @@ func TestLayerFourIsAbandonedWithTheConnection(t *testing.T) {
 	d.do(step.Disconnected{Reason: "reset"})
 	d.pass(time.Minute)
 	d.do(step.Connected{})
-	d.pass(20 * time.Hour)
-	if len(d.layer4) != 6 || f.has(like) {
-		t.Errorf("%d steps after a quick reconnect", len(d.layer4)-6)
-	}
-	d.pass(5 * time.Hour)
+	d.pass(time.Hour)
 	if !f.has(like) {
-		t.Error("the next full resync does not go on")
+		t.Error("it does not go on")
 	}
 	asked := map[string]int{}
 	for _, x := range d.asked() {
 		asked[x]++
 	}
-	if next := d.rounds()[1][0].survey; next == nil || next.After == nil {
-		t.Error("it does not go on where it stopped")
-	}
 	for x, n := range asked {
-		if n > 1 && strings.Contains(x, f.events[502].ID.String()) {
+		if n > 2 && strings.Contains(x, f.events[502].ID.String()) {
 			t.Errorf("asked %d times: %.100s", n, x)
 		}
 	}

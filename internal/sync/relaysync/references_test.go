@@ -260,11 +260,12 @@ func TestLayerFourKeepsToWhatTheRelayIsWantedFor(t *testing.T) {
 	})
 }
 
-// A connection that is lost ends layer 4; the next full resync goes on with it.
-func TestLayerFourEndsWithTheConnection(t *testing.T) {
+// A connection that is lost puts layer 4 off until the next one.
+func TestLayerFourGoesOnWithTheNextConnection(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, bootURL)
 		boot := w.net.Relay(bootURL)
+		boot.Temper.Store(&testkit.Temper{LoseLive: 100})
 		p := newProject("proj", 600)
 		log := newFrameLog(p)
 		boot.Tap = log.tap
@@ -273,19 +274,22 @@ func TestLayerFourEndsWithTheConnection(t *testing.T) {
 		w.start()
 		defer w.stop()
 		w.settle()
-		for len(log.asked()) < 2 {
-			wait(time.Second)
+		for drops := range 4 {
+			for len(log.asked()) < 2*(drops+1) {
+				wait(time.Second)
+			}
+			boot.Drop()
 		}
-		boot.Drop()
-		wait(20 * time.Hour)
-		if n := len(log.asked()); n > 2 {
-			t.Errorf("%d questions after the connection was lost", n-2)
-		}
+		wait(time.Hour)
+		w.wantStored(x.all()...)
 		if s, _ := w.status(bootURL); s.Phase != "live" {
 			t.Errorf("phase %s", s.Phase)
 		}
-		wait(6 * time.Hour)
-		w.wantStored(x.all()...)
+		before := len(log.asked())
+		wait(20 * time.Hour)
+		if n := len(log.asked()) - before; n > 0 {
+			t.Errorf("%d questions before the next full resync", n)
+		}
 	})
 }
 

@@ -19,9 +19,12 @@ const (
 	MostSteps    = 2000             // pages read here, and REQs and reconciliations together
 	Pace         = 2 * time.Second  // from the beginning of one step to that of the next
 	MostRequests = 100              // REQs and reconciliations for one question; what is left then is given up
-	mostRefusals = 3                // failures in a row, or requests to slow down
+	mostRefusals = 3                // failures in a row, requests to slow down, or connections lost at one question
 	catchUpGrace = time.Hour        // after it a round waits no longer for items that are not confirmed
 	storeRetry   = 10 * time.Second // when the store could not be read
+
+	// Beyond mostHangUps, a round bears one connection that is lost at a question for so many steps.
+	mostHangUps, stepsPerHangUp = 3, 5
 )
 
 // Times at which layer 4 is due that are no readings of the clock.
@@ -38,8 +41,10 @@ type Inquiry struct {
 	caughtBy time.Duration // until when it waits for the catch-up of the connection
 	tour     survey.Tour
 	mail     mailbox.Round
-	goesOn   bool // the last round was lost with its connection: the next one goes on with its questions for the mailbox
-	lost     int  // connections in a row that were lost while the same question for the mailbox was open
+	goesOn   bool // the last round was lost with its connection: the next connection goes on with it
+	spent    int  // steps of the round that was lost
+	lost     int  // connections in a row that were lost while the same question was open
+	hangUps  int  // connections of one round that were lost while a question was open
 	round
 }
 
@@ -102,8 +107,13 @@ func (q *Inquiry) Begun() bool { return q.tour.Begun() }
 // Size tells how much the tour holds.
 func (q *Inquiry) Size() survey.Size { return q.tour.Size() }
 
-// AwaitCatchUp lets rounds wait for a catch-up that begins now.
-func (q *Inquiry) AwaitCatchUp(now time.Duration) { q.caughtBy = now + catchUpGrace }
+// AwaitCatchUp lets rounds wait for a catch-up that begins now. A round that is due and waits already waits no longer than before: else one would
+// never begin where catch-ups begin anew within catchUpGrace.
+func (q *Inquiry) AwaitCatchUp(now time.Duration) {
+	if q.at > q.caughtBy-catchUpGrace {
+		q.caughtBy = now + catchUpGrace
+	}
+}
 
 // Connected notes that a connection has opened, whose catch-up begins now.
 func (q *Inquiry) Connected(now time.Duration) {
@@ -121,33 +131,40 @@ func (q *Inquiry) Ready(now time.Duration, caughtUp bool) bool {
 func (q *Inquiry) Begin(next time.Duration, w *want.Want, place float64) {
 	q.at = next
 	q.round = round{active: true}
-	q.tour.Begin(want.Item(place * float64(w.Numbers())))
+	if q.goesOn {
+		q.steps = q.spent
+	} else {
+		q.tour.Begin(want.Item(place * float64(w.Numbers())))
+		q.lost, q.hangUps = 0, 0
+	}
 	if !q.goesOn || !q.mail.GoOn(w.Mailbox) {
 		q.mail.Begin(w.Mailbox, place)
-		q.lost = 0
 	}
 	q.goesOn = false
 }
 
-// Disconnected ends the round with its connection. goOn says that the round goes on with the next connection, and not when layer 4 is due again. It
-// goes on with the open question for the mailbox, or a relay that hangs up soon would hear the first questions alone. A question at which relays
-// hang up again and again is given up, or they would hear no other one.
-func (q *Inquiry) Disconnected(now time.Duration, goOn bool) {
-	if q.active && goOn {
-		q.Soon(now)
-		q.goesOn = true
-		if q.asked.about == letters {
-			q.unheard()
-		}
+// Disconnected ends the round with its connection. The next connection goes on with the open question and what is left of the round's steps, or a
+// relay that hangs up soon would hear the first questions alone. A question at which relays hang up again and again is given up, or they
+// would hear no other one. Where they hang up at more than some questions, the round is over. A visit asks nothing but these
+// questions and disturbs nothing else, so its round goes on all the same.
+func (q *Inquiry) Disconnected(now time.Duration, visit bool) {
+	if q.active && q.asked.about != nothing {
+		q.unheard()
 	}
-	q.tour.End()
+	if q.active && (visit || q.hangUps <= mostHangUps+q.steps/stepsPerHangUp) {
+		q.Soon(now)
+		q.goesOn, q.spent = true, q.steps
+	} else if q.active {
+		q.tour.End()
+	}
 	q.round = round{}
 }
 
-// unheard counts a connection that was lost while a question for the mailbox was open.
+// unheard counts a connection that was lost while a question was open.
 func (q *Inquiry) unheard() {
+	q.hangUps++
 	if q.lost++; q.lost >= mostRefusals {
-		q.GiveUp(nil)
+		q.GiveUp(func(nostr.ID) bool { return false })
 	}
 }
 
@@ -223,8 +240,8 @@ func (q *Inquiry) GiveUp(came func(nostr.ID) bool) {
 		q.tour.AskedAuthors(x.values)
 	case letters:
 		q.mail.Done(x.filter, !q.Spent())
-		q.lost = 0
 	}
+	q.lost = 0
 	q.Drop()
 }
 

@@ -331,9 +331,12 @@ func TestDue(t *testing.T) {
 	if at := q.Wake(time.Hour); at != 2*time.Hour || q.Ready(at-1, false) || !q.Ready(at, false) || !q.Ready(at-1, true) || q.Wake(at) != backoff.Never {
 		t.Errorf("wakes at %v", at)
 	}
-	q.AwaitCatchUp(2 * time.Hour)
-	if q.Ready(2*time.Hour, false) {
-		t.Error("another catch-up is not waited for")
+	if q.AwaitCatchUp(90 * time.Minute); !q.Ready(2*time.Hour, false) {
+		t.Error("a catch-up that begins anew puts it off")
+	}
+	q.Begin(9*time.Hour, newRounds(t, 1, nil).terms.Want, 0)
+	if q.AwaitCatchUp(9 * time.Hour); q.Ready(10*time.Hour-1, false) || !q.Ready(10*time.Hour, false) {
+		t.Error("the next catch-up is not waited for")
 	}
 	q = Inquiry{}
 	q.Plan(3 * time.Hour)
@@ -345,7 +348,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// The end of a connection ends the round, and what is not done of it stays; a visit goes on with the next connection.
+// The next connection goes on with a round that a lost one ends, with the question that was open.
 func TestDisconnected(t *testing.T) {
 	for _, visit := range []bool{false, true} {
 		r := newRounds(t, 1, nil)
@@ -354,18 +357,59 @@ func TestDisconnected(t *testing.T) {
 		r.Surveyed(survey.Answer{IDs: ids(1, 3)})
 		r.step()
 		r.now += time.Minute
-		r.Disconnected(r.now, visit)
-		if r.Active() || r.Asking() || r.Due(r.now) != visit {
+		if r.Disconnected(r.now, visit); r.Active() || r.Asking() || !r.Due(r.now) {
 			t.Errorf("visit %v: active %v, asking %v, due at %v", visit, r.Active(), r.Asking(), r.At())
 		}
-		if r.Disconnected(r.now+1, true); r.Due(r.now) != visit {
+		r.Connected(r.now)
+		r.begin()
+		if s := r.step(); told(s) != "#e of 2" || r.Steps() != 1 {
+			t.Errorf("visit %v: goes on with %s after %d steps", visit, told(s), r.Steps())
+		}
+		for r.Active() {
+			r.Answered(r.came)
+			if s := r.step(); s.Read != nil {
+				r.Surveyed(survey.Answer{})
+			}
+		}
+		if r.Disconnected(r.now, visit); r.Due(r.now) {
 			t.Error("due as a connection ended that asked nothing")
 		}
-		r.Connected(r.now)
 		r.now = r.At()
+		if r.begin(); r.Steps() != 0 {
+			t.Errorf("the next round begins with %d steps", r.Steps())
+		}
+	}
+}
+
+// A relay that hangs up after a few answers is asked everything, within the steps of one round. One that hangs up at each question is not.
+func TestARelayThatHangsUpAfterAFewAnswers(t *testing.T) {
+	for _, x := range []struct{ every, pages, asks, least, most int }{{8, 200, 300, 200, 200}, {8, 5000, MostSteps, 500, MostSteps}, {1, 200, 10, 0, 0}} {
+		r := newRounds(t, 1, nil)
 		r.begin()
-		if s := r.step(); told(s) != "#e of 2" {
-			t.Errorf("visit %v: goes on with %s", visit, told(s))
+		next, page, asks, answered := r.At(), 0, 0, 0
+		for r.Due(r.now) || r.Active() {
+			if !r.Active() {
+				r.Connected(r.now)
+				r.Begin(next, r.terms.Want, 0)
+			}
+			switch s := r.step(); {
+			case s.Read != nil && len(s.Read.Above) == 0 && page < x.pages:
+				page++
+				r.Surveyed(survey.Answer{IDs: []nostr.ID{{byte(page >> 8), byte(page)}}, Next: &survey.Cursor{}})
+			case s.Read != nil:
+				r.Surveyed(survey.Answer{})
+			case s.Ask != nil:
+				r.Sent()
+				if asks++; asks%x.every == 0 {
+					r.Disconnected(r.now, false)
+					break
+				}
+				answered++
+				r.Answered(r.came)
+			}
+		}
+		if answered < x.least || answered > x.most || r.Steps() > 0 || asks > x.asks {
+			t.Errorf("hangs up at each %dth question: %d of %d pages, %d of %d questions are answered", x.every, page, x.pages, answered, asks)
 		}
 	}
 }
