@@ -126,7 +126,7 @@ func (d *Disk) incomplete(ctx context.Context, dir string, repo ID, ids []gitwir
 	err := d.run(ctx, gitproc.Reach(), gitproc.Run{Kind: gitproc.Maintenance, At: gitproc.Dirs{Repository: d.dir.abs(dir)},
 		In: &idReader{groups: []idGroup{{ids: ids}}}, Out: io.Discard}, repo)
 	var failed *gitproc.Error
-	if errors.As(err, &failed) && failed.Ending == gitproc.Exited && !errors.Is(err, ErrFull) {
+	if errors.As(err, &failed) && failed.Ending == gitproc.Exited && !errors.Is(err, ErrNoSpace) {
 		return lastLine(failed.Stderr), nil
 	}
 	return "", err

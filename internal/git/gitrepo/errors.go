@@ -85,7 +85,7 @@ var unpackTexts = []struct {
 // packError tells what is wrong with a pack, if that is why git failed.
 func packError(err error) error {
 	var failed *gitproc.Error
-	if err = gitError(err); !errors.As(err, &failed) || errors.Is(err, ErrFull) {
+	if err = gitError(err); !errors.As(err, &failed) || errors.Is(err, ErrNoSpace) {
 		return err
 	}
 	if failed.Ending.ByLimit() {
@@ -142,7 +142,7 @@ func gitError(err error) error {
 	if errors.As(err, &failed) {
 		for _, text := range []string{"No space left on device", "Disk quota exceeded"} {
 			if strings.Contains(failed.Stderr, text) {
-				return fmt.Errorf("%w: %w", ErrFull, err)
+				return fmt.Errorf("%w: %w", ErrNoSpace, err)
 			}
 		}
 	}

@@ -123,10 +123,10 @@ func (d *directory) isFile(name string) (bool, error) {
 	return err == nil && info.Mode().IsRegular(), err
 }
 
-// noted marks the errors of a full disk with ErrFull.
+// noted marks the errors of a full disk with ErrNoSpace.
 func noted(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fmt.Errorf("%w: %w", ErrFull, err)
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	return err
 }

@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	// ErrFull says that the disk has no room.
-	ErrFull = errors.New("the disk is full")
+	// ErrNoSpace says that the disk has no room.
+	ErrNoSpace = errors.New("the disk is full")
 	// ErrNoRepository says that the repository has no directory.
 	ErrNoRepository = errors.New("there is no such repository")
 )

@@ -196,7 +196,7 @@ var anyID = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 // whyUnreached tells which objects git did not find.
 func (q *quarantine) whyUnreached(c *content, err error) error {
 	var failed *gitproc.Error
-	if !errors.As(err, &failed) || failed.Ending != gitproc.Exited || errors.Is(err, ErrFull) {
+	if !errors.As(err, &failed) || failed.Ending != gitproc.Exited || errors.Is(err, ErrNoSpace) {
 		return packError(err)
 	}
 	var named []gitwire.ObjectID

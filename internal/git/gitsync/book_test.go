@@ -38,7 +38,7 @@ func TestWhatAnErrorTells(t *testing.T) {
 		{&gitrepo.PackError{Text: "damaged"}, gitplan.Failed, 0}, {fmt.Errorf("x: %w", &gitrepo.MissingError{}), gitplan.Failed, 0},
 		{fmt.Errorf("x: %w", publicnet.ErrForbidden), gitplan.Failed, 0}, {gitfetch.ErrSilent, gitplan.Failed, 0},
 		{&gitfetch.ServerError{Text: "no"}, gitplan.Failed, 0}, {&gitfetch.ProtocolError{Text: "no"}, gitplan.Failed, 0}, {errors.New("what else"), gitplan.Failed, 0},
-		{fmt.Errorf("x: %w", context.Canceled), gitplan.Ours, 0}, {fmt.Errorf("x: %w", gitproc.ErrBusy), gitplan.Ours, 0}, {fmt.Errorf("x: %w", gitrepo.ErrFull), gitplan.Ours, 0},
+		{fmt.Errorf("x: %w", context.Canceled), gitplan.Ours, 0}, {fmt.Errorf("x: %w", gitproc.ErrBusy), gitplan.Ours, 0}, {fmt.Errorf("x: %w", gitrepo.ErrNoSpace), gitplan.Ours, 0},
 	} {
 		if answer, retry := gitsync.AnswerOf(tt.err); answer != tt.answer || retry != tt.retry {
 			t.Errorf("%v: %d after %v, want %d after %v", tt.err, answer, retry, tt.answer, tt.retry)

@@ -122,7 +122,7 @@ func answerOf(err error, r gitfetch.Result) (gitplan.Answer, time.Duration) {
 		return gitplan.Refused, 0
 	case errors.As(err, &pack), errors.As(err, &missing):
 		return gitplan.Failed, 0 // the server broke git's protocol
-	case errors.Is(err, context.Canceled), errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitrepo.ErrFull):
+	case errors.Is(err, context.Canceled), errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitrepo.ErrNoSpace):
 		return gitplan.Ours, 0
 	case errors.Is(err, publicnet.ErrForbidden):
 		return gitplan.Failed, 0

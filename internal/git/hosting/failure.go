@@ -69,7 +69,7 @@ func failureOf(err error) Failure {
 		return IncompletePack
 	case errors.Is(err, gitproc.ErrBusy):
 		return Busy
-	case errors.Is(err, store.ErrFull), errors.Is(err, gitrepo.ErrFull):
+	case errors.Is(err, store.ErrFull), errors.Is(err, gitrepo.ErrNoSpace):
 		return ServerFull
 	case errors.Is(err, ingest.ErrStopped), errors.Is(err, context.Canceled):
 		return Left

@@ -413,7 +413,7 @@ func explain(err error) string {
 		return missing.Error() + "; if your clone is shallow or partial, fetch the rest into it first"
 	case errors.Is(err, gitproc.ErrBusy):
 		return "too much is pushed here at the moment: try again in a minute"
-	case errors.Is(err, store.ErrFull), errors.Is(err, gitrepo.ErrFull):
+	case errors.Is(err, store.ErrFull), errors.Is(err, gitrepo.ErrNoSpace):
 		return "the storage of this server is full: push to another one, or tell its operator"
 	case errors.Is(err, ingest.ErrStopped), errors.Is(err, context.Canceled):
 		return "this server is shutting down: push again later"

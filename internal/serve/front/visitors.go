@@ -16,9 +16,9 @@ const (
 
 // Why a connection is refused.
 var (
-	ErrTooManyNew  = errors.New("rate-limited: too many new connections from your address")
-	ErrTooManyOpen = errors.New("rate-limited: too many open connections from your address")
-	ErrFull        = errors.New("rate-limited: this relay has as many connections as it bears")
+	ErrTooManyNew   = errors.New("rate-limited: too many new connections from your address")
+	ErrTooManyOpen  = errors.New("rate-limited: too many open connections from your address")
+	ErrTooManyInAll = errors.New("rate-limited: this relay has as many connections as it bears")
 )
 
 // visitors remembers what each address has used up of its rates, for as long as that takes to refill. The IPv6 addresses
@@ -79,7 +79,7 @@ func (v *visitors) newAccount(c fair.Config) *fair.Account {
 	return a
 }
 
-// Arrive counts a connection that a route takes over from HTTP, or refuses it with ErrTooManyNew, ErrTooManyOpen or ErrFull. The caller
+// Arrive counts a connection that a route takes over from HTTP, or refuses it with ErrTooManyNew, ErrTooManyOpen or ErrTooManyInAll. The caller
 // gives the grant back when the connection ends.
 func (f *Front) Arrive(one *Visitor) (*fair.Grant, error) { return f.visitors.arrive(one) }
 
@@ -87,7 +87,7 @@ func (v *visitors) arrive(one *Visitor) (*fair.Grant, error) {
 	g, why := v.open.Take(one.Party(), 1)
 	switch {
 	case why == fair.OverAll:
-		return nil, ErrFull
+		return nil, ErrTooManyInAll
 	case why != fair.Granted:
 		return nil, ErrTooManyOpen
 	case one.take(connecting) > 0:

@@ -177,7 +177,7 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request, from front
 	if err != nil {
 		r.counts.turnedAway.Add(1)
 		status := http.StatusTooManyRequests
-		if errors.Is(err, front.ErrFull) {
+		if errors.Is(err, front.ErrTooManyInAll) {
 			status = http.StatusServiceUnavailable
 		}
 		refuseUpgrade(w, status, err.Error())
