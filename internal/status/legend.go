@@ -51,6 +51,7 @@ func ofRelays() []Word {
 		{"in turns", "root events that are more than the relay bears in subscriptions at once; graspd asks for one part of them after the other", "sync.relays.swept_roots", "graspd_sync_swept_roots"},
 		{"length of a turn", "how long graspd takes to ask for all of these once", "sync.relays.turn_seconds", ""},
 		{"refused", "of a relay: repositories that it refuses to tell about, so that graspd does not wait for them; of processes and pushes: how many graspd refused since it started", "sync.relays.refused_repositories", ""},
+		{"participants who write to it", "participants whose lists say that they write to the relay, so that graspd looks there for what they wrote", "", "graspd_sync_mailbox_people"},
 		{"being fetched", "repositories and root events whose stored events graspd is reading from the relay now", "", "graspd_sync_in_flight"},
 		{"live subscriptions", "subscriptions that graspd has open at the relay for what comes next", "", "graspd_sync_live_subscriptions"},
 		{"events", "in the list of relays: events that the relay brought before anybody else did", "sync.relays.events", "graspd_sync_events_total"},

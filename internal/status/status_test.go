@@ -77,6 +77,9 @@ func TestFigures(t *testing.T) {
 	}
 	unknown := []string{"graspd_sync_uptime_ratio", "graspd_sync_coverage_ratio", "graspd_sync_lacked_events", "graspd_sync_lacking_repositories"}
 	for _, f := range Figures() {
+		if f.Read == nil {
+			continue
+		}
 		values, labels := read(f, &full)
 		if !slices.Equal(values, want[f.Name]) {
 			t.Errorf("%s is %v, want %v", f.Name, values, want[f.Name])
@@ -107,10 +110,62 @@ func TestFigures(t *testing.T) {
 	}
 }
 
+// TestEveryFigureIsShown: whatever Prometheus is told of a relay, its page shows too, each line under a name of its own.
+func TestEveryFigureIsShown(t *testing.T) {
+	ids := map[string]bool{}
+	number := func(n uint64) string { return "#" + strconv.FormatUint(n, 10) }
+	for _, f := range Figures() {
+		if len(f.Lines) == 0 {
+			t.Errorf("%s is on no page", f.Name)
+		}
+		for _, l := range f.Lines {
+			if l.ID == "" || l.Title == "" || ids[l.ID] {
+				t.Errorf("a line of %s is called %q (%q)", f.Name, l.ID, l.Title)
+			}
+			ids[l.ID] = true
+			if l.Text(&full, number) == "" {
+				t.Errorf("%s: no text", l.ID)
+			}
+		}
+	}
+	text := func(r *Relay, id string) string {
+		for _, f := range Figures() {
+			for _, l := range f.Lines {
+				if l.ID == id {
+					return l.Text(r, number)
+				}
+			}
+		}
+		return "no such line"
+	}
+	for id, want := range map[string]string{
+		"failures": "#6", "want-repositories": "#5", "confirmed-roots": "#39", "unproven": "#3", "mailbox": "#12", "in-flight": "#2", "live-subscriptions": "#3", "swept": "#7",
+		"live": "#12", "catchup": "#7400", "daily": "#3", "gaps-counted": "#4", "undelivered": "#5", "lacked-events": "#21", "lacking": "#2", "rounds": "#11", "equal": "#100", "attempts": "#9", "why": full.Why(), "phase": "dialing", "health": "degraded", "dial-failures": "#6",
+		"uptime": Percent(0.9996), "coverage": Percent(0.97), "behind": Duration(time.Minute), "reconciled-bytes": Bytes(1500).String(),
+	} {
+		if got := text(&full, id); got != want {
+			t.Errorf("%s is %q, want %q", id, got, want)
+		}
+	}
+	for _, id := range []string{"uptime", "coverage", "lacked-events", "lacking"} {
+		if got := text(&Relay{}, id); got != notKnown {
+			t.Errorf("%s of a relay of which nothing is known: %q", id, got)
+		}
+	}
+	for id, want := range map[string]string{"alive": "never", "failing": "never", "turn": "none", "bootstrap": "no", "failures": "#0"} {
+		if got := text(&Relay{Failures: -1}, id); got != want {
+			t.Errorf("%s of a relay of which nothing is known: %q", id, got)
+		}
+	}
+}
+
 // TestEveryCounterIsTold: whatever is counted has a metric.
 func TestEveryCounterIsTold(t *testing.T) {
 	sum := func(r *Relay) (s float64) {
 		for _, f := range Figures() {
+			if f.Read == nil {
+				continue
+			}
 			values, _ := read(f, r)
 			for i, v := range values {
 				s += math.Pow(2, float64(i)) * v

@@ -3,7 +3,6 @@ package admin
 import (
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/operate/admin/pagediff"
@@ -31,7 +30,7 @@ func (d *document) relay(h *history) error {
 			return err
 		}
 	}
-	for _, f := range relayFacts(d.Relay, d.View.At) {
+	for _, f := range d.RelayFacts() {
 		if err := d.fill("fact-"+f.ID, "fact", f.Value); err != nil {
 			return err
 		}
@@ -55,53 +54,13 @@ func (d *document) pager(part paged, what string) error {
 }
 
 // RelayFacts returns the facts of the page's relay.
-func (d *document) RelayFacts() []fact { return relayFacts(d.Relay, d.View.At) }
-
-// relayFacts returns all figures of a relay, each under its name in status.json or in /metrics.
-func relayFacts(r *status.Relay, now time.Time) []fact {
-	count := func(n int) string { return number(uint64(max(0, n))) }
-	ratio := func(x *float64) string {
-		if x == nil {
-			return "not known"
+func (d *document) RelayFacts() (out []fact) {
+	for _, f := range status.Figures() {
+		for _, l := range f.Lines {
+			out = append(out, fact{l.ID, l.Title, l.Text(d.Relay, number)})
 		}
-		return status.Percent(*x)
 	}
-	moment := func(m status.Moment) string {
-		if m.IsZero() || m.Year() > 9999 {
-			return "never"
-		}
-		return m.UTC().Format("2006-01-02 15:04:05 UTC")
-	}
-	yes := func(b bool) string {
-		if b {
-			return "yes"
-		}
-		return "no"
-	}
-	lackedEvents, lacking := "not known", "not known"
-	if r.Lacks != nil {
-		lackedEvents, lacking = number(r.Lacks.Events), count(r.Lacks.Repositories)
-	}
-	turn := "none"
-	if r.SweptRoots > 0 {
-		turn = status.Duration(r.Turn.Duration)
-	}
-	return []fact{
-		{"phase", "phase", r.Phase}, {"health", "health", string(r.Health)}, {"bootstrap", "bootstrap", yes(r.Bootstrap)}, {"why", "known as", r.Why()},
-		{"alive", "last connected", moment(r.LastAlive)}, {"failures", "failures in a row", count(r.Failures)}, {"failing", "failing since", moment(r.FailingSince)},
-		{"behind", "incomplete for", status.Duration(r.Behind.Truncate(time.Minute))},
-		{"want-repositories", "repositories wanted", count(r.Want.Repositories)}, {"confirmed-repositories", "repositories complete", count(r.Confirmed.Repositories)},
-		{"want-roots", "roots wanted", count(r.Want.Roots)}, {"confirmed-roots", "roots complete", count(r.Confirmed.Roots)},
-		{"refused", "repositories refused", count(r.Refused)}, {"unproven", "not proven", count(r.Unproven.Items())}, {"in-flight", "being fetched", count(r.InFlight)},
-		{"live-subscriptions", "live subscriptions", count(r.LiveREQs)}, {"swept", "roots in turns", count(r.SweptRoots)}, {"turn", "length of a turn", turn},
-		{"live", "events live", number(r.Live)}, {"catchup", "events fetched", number(r.Catchup)}, {"daily", "events found once a day", number(r.Daily)},
-		{"gaps-counted", "gaps", number(r.Gaps)}, {"undelivered", "undelivered", number(r.Undelivered)},
-		{"uptime", "uptime", ratio(r.Uptime)}, {"coverage", "coverage", ratio(r.Coverage)},
-		{"lacked-events", "events that it lacks", lackedEvents}, {"lacking", "repositories of which it lacks events", lacking},
-		{"negentropy", "negentropy (NIP-77)", r.Negentropy}, {"rounds", "reconciliation rounds", number(r.Rounds)}, {"equal", "events reconciled", number(r.Equal)},
-		{"reconciled-bytes", "bytes of reconciliations", status.Bytes(r.NegSent + r.NegReceived).String()},
-		{"attempts", "connections attempted", number(r.Attempts)}, {"dial-failures", "attempts that failed", number(r.DialFailures)},
-	}
+	return out
 }
 
 // sharedTable fills in the table of the repositories that name the page's relay.

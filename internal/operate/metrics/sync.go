@@ -22,6 +22,9 @@ func ofSync(c *collector, from Config) {
 		gauge(c, "ngit_sync_relays_dead_total", "Relays that are dead: failing without a break for --sync-dead-after.", func(e engine) int { _, _, n := status.Tally(e.relays); return n }),
 	}
 	for _, f := range status.Figures() {
+		if f.Read == nil {
+			continue
+		}
 		add := gauges[engine]
 		if f.Counter {
 			add = counters[engine]
