@@ -142,7 +142,7 @@ func (n *Node) serveGit() error {
 	n.Web = githttp.New(githttp.Config{
 		Front: n.Front, Host: n.Host, Packs: n.Host.Packs(), Base: c.Service.Base(), Agent: "graspd/" + c.Version, MaxPush: c.Git.Limits.Push,
 		Contributors: c.Git.Contributors,
-		CacheDir:     packs, CacheBytes: max(0, kept), Logger: c.Logger.With("component", "git"), Faults: n.faults,
+		CacheDir:     packs, CacheBytes: max(0, kept), FlightBytes: max(leastFlights, 2*c.Git.Limits.Repository), Space: n.packSpace, Logger: c.Logger.With("component", "git"), Faults: n.faults,
 	})
 	var reader repopage.Reader
 	if n.disk != nil {
@@ -156,6 +156,23 @@ func (n *Node) serveGit() error {
 	n.Front.Handle(pages.Route()) // before git, which takes whatever stands below a repository
 	n.Front.Handle(n.Web.Route())
 	return nil
+}
+
+// leastFlights is how many bytes packs that are being sent may take at least. One party may have half of it, and a pack may be as large as its
+// repository.
+const leastFlights = 4 << 30
+
+// packSpace returns how many bytes the disk of packs that are being sent has above its floor; 0 where it does not tell.
+func (n *Node) packSpace() int64 {
+	d := n.gitDisk()
+	if d == nil {
+		store, err := n.Store.Disk()
+		if err != nil {
+			return 0
+		}
+		d = &store
+	}
+	return int64(d.Free) - int64(d.Floor)
 }
 
 // find returns what is served of a repository, for pages.

@@ -72,7 +72,7 @@ func (a *Account) Unreturned() (out []string) {
 	defer a.mu.Unlock()
 	for what, n := range map[string]int64{
 		"in all": a.used, "revoked": a.leaving, "that somebody waits for": int64(len(a.waiting)), "that may be revoked": int64(len(a.yielding)),
-		"parties that hold some": int64(len(a.holdings)),
+		"parties that hold some": int64(len(a.holdings)), "that several parties share": int64(len(a.shared)),
 	} {
 		if n != 0 {
 			out = append(out, fmt.Sprintf("%s, %s: %d", a.Name, what, n))

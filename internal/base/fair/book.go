@@ -15,6 +15,7 @@ type book struct {
 	leaving  int64 // the part of used that revoked grants have not given back yet
 	holdings map[name]*holding
 	yielding map[name]*list.List // the grants (*Grant) that may be revoked, by the top name of their party, in the order in which they may
+	shared   []*Grant            // the grants of several parties, in the order in which they became that
 	waiting  []*waiter           // in the order in which they came
 	turned   [2]turnedAway       // the last refusals for want of room, of two parties
 	use      lately.Use[name]    // who had the account lately, for how long
@@ -91,12 +92,7 @@ func (b *book) hold(g *Grant, n int64) {
 // enter begins a grant of nothing.
 func (b *book) enter(now time.Time, g *Grant) {
 	g.began, g.at = now, now
-	for _, s := range g.of.names() {
-		if b.holdings[s] == nil {
-			b.holdings[s] = &holding{}
-		}
-		b.holdings[s].grants++
-	}
+	b.join(g)
 }
 
 // end takes a grant out. Those who wait for it to grow wait no more.
@@ -106,12 +102,9 @@ func (b *book) end(g *Grant) {
 	}
 	b.hold(g, -g.size)
 	b.unlist(g)
+	b.leave(g)
+	b.shared = slices.DeleteFunc(b.shared, func(x *Grant) bool { return x == g })
 	g.ended = true
-	for _, s := range g.of.names() {
-		if b.holdings[s].grants--; b.holdings[s].grants == 0 {
-			delete(b.holdings, s)
-		}
-	}
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
 		if w.of == g {
 			close(w.sent)

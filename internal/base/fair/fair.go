@@ -20,8 +20,10 @@ type Party struct {
 //   - An address has at most Address, a network Network, an owner Owner.
 //   - An eighth of the total is for parties that then have no more than Little.
 //   - While others wait, or were refused within the last contestedFor for want of room, nobody gets more than half of the total.
-//   - Where there is no room, grants that may be revoked give way: first those that grow by less than Slow a second, then those of the party that
-//     has most, where that has more than who asks would have; of the party that has most, each time, the oldest. Who is slow has nobody give way.
+//   - Where there is no room, grants that may be revoked give way: first those that grow by less than Slow a second (or are used at
+//     that pace, see Grant.Progress), then those of the party that has most, where that has more than who asks would have; of the party that has
+//     most, each time, the oldest. Who is slow has nobody give way.
+//   - A grant that several parties use is of the one that has least; see Grant.Of.
 //   - Who waits for room goes first where their party has least of the account, then where it used it least lately (see Account.Charge), then
 //     the same of the owners, then who came first. What does not fit is passed by what does.
 //
@@ -48,6 +50,7 @@ const (
 	contestedFor  = 10 * time.Second // how long a refusal for want of room halves what others get
 	slowAfter     = 10 * time.Second // from when on a grant may be too slow
 	half          = 5 * time.Second  // how old half of what counts for a grant's growth is
+	burst         = 64               // seconds of what is just not slow: more never counts for the pace of a grant
 	lookAgain     = time.Second      // between two looks at whether there is room for who waits
 	networkFactor = 4
 )

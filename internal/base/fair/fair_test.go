@@ -184,3 +184,53 @@ func TestWhoUsedItLatelyGoesLast(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatSeveralShareIsOfWhoHasLeast: who shares something keeps it although another that shares it took most since, and that one gives way with
+// what they have alone. Where only those share it that have most, it gives way.
+func TestWhatSeveralShareIsOfWhoHasLeast(t *testing.T) {
+	a := fair.New(fair.Config{Name: "bytes", Total: 100})
+	gone := ""
+	open := func(what string, p fair.Party, n int64) *fair.Grant {
+		g := a.Open(p)
+		g.Revocable(func() { gone += what; g.GiveBack() })
+		if why := g.Grow(n); why != fair.Granted {
+			t.Fatal(why)
+		}
+		return g
+	}
+	open("other ", party("honest"), 15)
+	shared := open("shared ", party("greedy"), 10)
+	shared.Of(party("greedy"), party("honest")) // who has none beside it
+	greedy := open("greedy ", party("greedy"), 70)
+	greedy.Progress(1)
+	if _, why := a.Take(party("third"), 20); why != fair.Granted || gone != "greedy " {
+		t.Errorf("%v, and %q gave way", why, gone)
+	}
+	ours := open("ours ", party("greedy"), 40)
+	ours.Of(party("greedy"), fair.Party{})
+	gone = ""
+	if _, why := a.Take(party("third"), 20); why != fair.OverAll || gone != "" {
+		t.Errorf("what the service uses too: %v, and %q gave way", why, gone)
+	}
+	ours.Of(party("greedy"))
+	if _, why := a.Take(party("third"), 18); why != fair.Granted || gone != "ours " {
+		t.Errorf("%v, and %q gave way", why, gone)
+	}
+}
+
+// TestWhoIsBusyIsNotSlow: a grant that does not grow, and of which something is used, is not slow.
+func TestWhoIsBusyIsNotSlow(t *testing.T) {
+	now := time.Unix(1000, 0)
+	a := fair.New(fair.Config{Name: "bytes", Total: 100, Slow: 5, Now: func() time.Time { return now }})
+	idle, _ := a.Take(party("idle"), 20)
+	busy, _ := a.Take(party("busy"), 80)
+	busy.Revocable(func() { t.Error("who is busy gives way") })
+	idle.Revocable(idle.GiveBack)
+	for range 20 {
+		now = now.Add(time.Second)
+		busy.Progress(8)
+	}
+	if _, why := a.Take(party("other"), 20); why != fair.Granted {
+		t.Error(why)
+	}
+}

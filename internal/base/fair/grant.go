@@ -9,9 +9,10 @@ import (
 // Grant is what somebody has of an account until GiveBack. GiveBack of a nil Grant does nothing.
 type Grant struct {
 	account *Account
-	of      Party
 
 	// The lock of the account guards the fields below.
+	of      Party
+	among   []Party // of whom it is; nil is of alone
 	size    int64
 	began   time.Time
 	lately  float64   // what it got, of which half counts after each half
@@ -43,7 +44,10 @@ func (g *Grant) TryGrow(n int64) (why Refusal, instead *Grant) {
 		return OverAll, nil
 	}
 	now := a.Now()
-	if why = a.refusal(now, g.of, n); why == Granted {
+	if why = a.refusal(now, g.of, n); why == OverAll && a.settle() {
+		why = a.refusal(now, g.of, n)
+	}
+	if why == Granted {
 		a.enlarge(now, g, n)
 		return Granted, nil
 	}
@@ -128,7 +132,12 @@ func (b *book) enlarge(now time.Time, g *Grant, n int64) {
 	if g.ousted {
 		b.leaving += n
 	}
-	g.lately, g.at = g.fresh(now)+float64(n), now
+	b.worked(now, g, n)
+}
+
+// worked counts n for the pace of a grant. What came at once counts for some seconds, however much it was.
+func (b *book) worked(now time.Time, g *Grant, n int64) {
+	g.lately, g.at = min(g.fresh(now)+float64(n), burst*float64(b.Slow)), now
 }
 
 // fresh returns how much of what the grant got still counts.

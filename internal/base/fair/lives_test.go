@@ -23,15 +23,19 @@ type model struct {
 	ended   []*wait // since the last step
 	turned  []turned
 	use     lately.Use[string]
+	moves   int // grants that became revocable or changed hands, for the order of those that may be revoked
 }
 
 type held struct {
 	of        fair.Party
+	among     []fair.Party // more than one where several share it
+	shared    int          // when they came to share it, counted
 	real      *fair.Grant
 	size      int64
 	began     time.Time
 	gains     []gain
-	revocable int // when it became that, counted; 0 is not
+	revocable int  // when it became that, counted; 0 is not
+	yields    bool // it may be revoked, unless it is nobody's
 	leaving   bool
 }
 
@@ -125,10 +129,12 @@ func (m *model) turnAway(now time.Time, g *held, n int64) {
 
 // slow reports whether a grant grows too slowly.
 func (m *model) slow(now time.Time, g *held) bool {
-	recent := 0.0
+	recent, at := 0.0, g.began
 	for _, x := range g.gains {
-		recent += float64(x.n) * math.Pow(2, -now.Sub(x.at).Seconds()/5)
+		recent = min(recent*math.Pow(2, -x.at.Sub(at).Seconds()/5)+float64(x.n), 64*float64(m.Slow))
+		at = x.at
 	}
+	recent *= math.Pow(2, -now.Sub(at).Seconds()/5)
 	return m.Slow > 0 && now.Sub(g.began) >= 10*time.Second && recent*math.Ln2/5 < float64(m.Slow)
 }
 
@@ -174,6 +180,57 @@ func TestLives(t *testing.T) {
 	}
 }
 
+// anyParty returns an address, in a network or not, an owner or both, or nobody.
+func anyParty(r *rand.Rand) fair.Party {
+	of := r.IntN(8)
+	p := fair.Party{Address: fmt.Sprint(of), Owner: []string{"", "x", "y"}[r.IntN(3)]}
+	if of > 3 {
+		p.Network = fmt.Sprint(of / 6)
+	}
+	if r.IntN(10) == 0 {
+		p.Address, p.Network = "", ""
+	}
+	return p
+}
+
+// settle hands what several share to whoever of them has least.
+func (m *model) settle() {
+	shared := slices.DeleteFunc(slices.Clone(m.grants), func(g *held) bool { return len(g.among) < 2 })
+	slices.SortFunc(shared, func(g, h *held) int { return g.shared - h.shared })
+	for _, g := range shared {
+		m.hand(g)
+	}
+}
+
+// hand makes a grant one of the first party that has least beside it, of those that share it. Among those that may be revoked it comes last.
+func (m *model) hand(g *held) {
+	beside := func(p fair.Party) int64 {
+		if top(p) == "" {
+			return -1
+		}
+		return m.sum(func(q fair.Party) bool { return top(q) == top(p) }) - map[bool]int64{true: g.size}[top(p) == top(g.of)]
+	}
+	best := g.among[0]
+	for _, p := range g.among {
+		if beside(p) < beside(best) {
+			best = p
+		}
+	}
+	if best == g.of {
+		return
+	}
+	g.of = best
+	m.list(g)
+}
+
+// list puts a grant last among those that may be revoked.
+func (m *model) list(g *held) {
+	m.moves++
+	if g.revocable = 0; g.yields && g.of != (fair.Party{}) && !g.leaving {
+		g.revocable = m.moves
+	}
+}
+
 func live(t *testing.T, r *rand.Rand, steps int) {
 	room := int64(10_000)
 	c := fair.Config{
@@ -187,7 +244,6 @@ func live(t *testing.T, r *rand.Rand, steps int) {
 	if m.Little == 0 {
 		m.Little = c.Total // the eighth is for nobody
 	}
-	begun := 0
 	drop := func(g *held) {
 		m.grants = slices.DeleteFunc(m.grants, func(x *held) bool { return x == g })
 		for _, w := range m.waiting {
@@ -195,6 +251,7 @@ func live(t *testing.T, r *rand.Rand, steps int) {
 				m.refuse(w, fair.NoPlace)
 			}
 		}
+		g.among = nil
 		m.waiting = slices.DeleteFunc(m.waiting, func(w *wait) bool { return w.g == g })
 	}
 	for step := range steps {
@@ -209,21 +266,18 @@ func live(t *testing.T, r *rand.Rand, steps int) {
 		if len(m.grants) > 0 {
 			g = m.grants[r.IntN(len(m.grants))]
 		}
-		what := r.IntN(12)
+		what := r.IntN(14)
 		switch {
 		case g == nil || what < 3:
-			of := r.IntN(8)
-			p := fair.Party{Address: fmt.Sprint(of), Owner: []string{"", "x", "y"}[r.IntN(3)]}
-			if of > 3 {
-				p.Network = fmt.Sprint(of / 6)
-			}
-			if r.IntN(10) == 0 {
-				p.Address, p.Network = "", ""
-			}
+			p := anyParty(r)
 			g = &held{of: p, real: a.Open(p), began: now}
 			m.grants = append(m.grants, g)
 		case what < 6:
 			want := m.refusal(now, g.of, n)
+			if want == fair.OverAll {
+				m.settle()
+				want = m.refusal(now, g.of, n)
+			}
 			why, instead := g.real.TryGrow(n)
 			if why != want {
 				t.Fatalf("step %d: %d more for %v: %v, want %v", step, n, g.of, why, want)
@@ -244,11 +298,9 @@ func live(t *testing.T, r *rand.Rand, steps int) {
 				instead.Oust()
 			}
 		case what < 7:
-			begun++
 			g.real.Revocable(func() {})
-			if g.revocable = 0; g.of != (fair.Party{}) && !g.leaving {
-				g.revocable = begun
-			}
+			g.yields = true
+			m.list(g)
 		case what < 8:
 			g.real.Shrink(n)
 			if g.size > n {
@@ -267,6 +319,18 @@ func live(t *testing.T, r *rand.Rand, steps int) {
 			w.cancel()
 			m.turnAway(now, w.g, w.n)
 			m.refuse(w, context.Canceled)
+			m.serve(now)
+		case what == 11:
+			g.real.Progress(n)
+			g.gains = append(g.gains, gain{now, n})
+		case what == 12:
+			m.moves++
+			g.among, g.shared = nil, m.moves
+			for range 1 + r.IntN(3) {
+				g.among = append(g.among, anyParty(r))
+			}
+			g.real.Of(g.among...)
+			m.hand(g)
 			m.serve(now)
 		default:
 			g.real.GiveBack()

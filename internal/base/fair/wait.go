@@ -111,6 +111,7 @@ func (a *Account) inTheWay(w *waiter, waited time.Duration) *Grant {
 	defer a.mu.Unlock()
 	a.serve() // Room may have grown by itself, and what is slow or contested changes with time
 	if slices.Contains(a.waiting, w) && a.Patience > 0 && waited >= a.Patience && a.bound(w.of.of, w.n) == Granted {
+		a.settle()
 		return a.victim(a.Now(), w.of, w.n)
 	}
 	return nil

@@ -4,10 +4,12 @@ import (
 	"container/list"
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/contain"
+	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
@@ -15,7 +17,7 @@ import (
 const (
 	keepTime      = 5 * time.Minute // since a pack was last asked for
 	remembered    = 4096            // keys that the cache remembers as asked for once
-	partyFraction = 4               // one party has at most one part in so many of the bytes being sent, and of their files
+	partyFraction = 4               // an address has at most one part in so many of the files being sent
 	mostKept      = 200             // packs that are kept, each in an open file
 	mostSending   = 200             // packs that are being sent
 )
@@ -25,7 +27,7 @@ type flightKey string
 
 // entry is what the cache knows about a flight.
 type entry struct {
-	readers int
+	readers []fair.Party // of each reader
 	running bool
 	counted int64         // bytes of a flight that has ended
 	kept    *list.Element // in the order of use
@@ -35,10 +37,10 @@ type entry struct {
 
 // cache has all flights. It keeps a flight for a while after its end if several clients have asked for it.
 type cache struct {
-	dir      string
-	most     int64 // bytes of kept flights
-	mostSent int64 // bytes of all flights, beyond which no new one begins
-	faults   *contain.Faults
+	dir    string
+	most   int64 // bytes of kept flights
+	room   *room
+	faults *contain.Faults
 
 	mu      sync.Mutex // guards the fields below, and the entries
 	byKey   map[flightKey]*flight
@@ -55,39 +57,48 @@ type cache struct {
 	evicted uint64
 }
 
-func newCache(dir string, most, mostSent int64, faults *contain.Faults) *cache {
+func newCache(c Config) *cache {
 	return &cache{
-		dir: dir, most: most, mostSent: mostSent, faults: faults,
+		dir: c.CacheDir, most: c.CacheBytes, room: newRoom(c), faults: c.Faults,
 		byKey: map[flightKey]*flight{}, all: map[*flight]struct{}{}, asked: map[flightKey]*list.Element{},
 	}
 }
 
 // join returns a reader of the answer with that key, and tells what the answer comes from. The answer is one that is there, or a new one, which
 // produce writes. join fails with gitproc.ErrBusy where too much is being sent already.
-func (c *cache) join(key flightKey, party string, produce func(ctx context.Context, w io.Writer) error) (*reading, Answer, error) {
+func (c *cache) join(key flightKey, party fair.Party, produce func(ctx context.Context, w io.Writer) error) (*reading, Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	again := key != "" && c.note(key)
-	if f := c.byKey[key]; f != nil {
-		return &reading{flight: f, cache: c}, c.share(f), nil
+	if f := c.byKey[key]; f != nil && !f.yielded() {
+		return c.read(f, party), c.share(f), nil
 	}
-	if c.full(party) {
+	file, why := c.room.files.Take(party, 1)
+	if why != fair.Granted {
 		return nil, Refused, gitproc.ErrBusy
 	}
 	ctx, stop := context.WithCancel(context.Background()) // the flight may outlive its first reader, and ends with its last
-	f := &flight{key: key, party: party, stop: stop, ended: make(chan struct{}), entry: entry{readers: 1, running: true}}
+	f := &flight{key: key, stop: stop, ended: make(chan struct{}), hold: hold{room: c.room, file: file}, entry: entry{running: true}}
+	file.Revocable(f.yield)
 	c.all[f] = struct{}{}
 	if key != "" {
 		c.byKey[key] = f
 	}
 	c.misses++
+	r := c.read(f, party)
 	go c.run(ctx, f, again, produce)
-	return &reading{flight: f, cache: c}, FromPack, nil
+	return r, FromPack, nil
 }
 
-// share counts one more reader of a flight, and returns what its answer comes from. The caller holds mu.
+// read counts one more reader of a flight. The caller holds mu.
+func (c *cache) read(f *flight, party fair.Party) *reading {
+	f.readers = append(f.readers, party)
+	f.of(f.readers)
+	return &reading{flight: f, cache: c, party: party}
+}
+
+// share returns what the answer of a flight comes from that was there. The caller holds mu.
 func (c *cache) share(f *flight) Answer {
-	f.readers++
 	if f.running {
 		c.shared++
 		return FromFlight
@@ -110,30 +121,6 @@ func (c *cache) note(key flightKey) bool {
 	return false
 }
 
-// full reports whether so much is being sent that nothing new may begin. The caller holds mu.
-func (c *cache) full(party string) bool {
-	var all, theirs sending
-	for f := range c.all {
-		if n := f.length(); n > 0 && f.readers > 0 { // a kept one goes when its room is needed
-			all.add(n)
-			if f.party == party {
-				theirs.add(n)
-			}
-		}
-	}
-	return all.most(c.mostSent, mostSending) || party != "" && theirs.most(c.mostSent/partyFraction, mostSending/partyFraction)
-}
-
-// sending is what packs that are being sent take: their bytes, and an open file each.
-type sending struct {
-	bytes int64
-	files int
-}
-
-func (s *sending) add(n int64) { s.bytes, s.files = s.bytes+n, s.files+1 }
-
-func (s *sending) most(bytes int64, files int) bool { return s.bytes >= bytes || s.files >= files }
-
 // run makes a flight, and keeps or drops it at its end.
 func (c *cache) run(ctx context.Context, f *flight, again bool, produce func(ctx context.Context, w io.Writer) error) {
 	defer close(f.ended)
@@ -142,31 +129,36 @@ func (c *cache) run(ctx context.Context, f *flight, again bool, produce func(ctx
 		if err := f.open(c.dir); err != nil {
 			return err
 		}
-		return produce(ctx, &starting{cache: c, flight: f})
+		return produce(ctx, c.writer(ctx, f))
 	})
 	c.end(f, again, err)
 }
 
-// starting is the writer of a new answer. Before the first byte it looks once more whether too much is being sent: many answers may have waited
-// for a process together, when they had no bytes that count.
-type starting struct {
-	cache  *cache
-	flight *flight
-	begun  bool
+// writing is a writer.
+type writing func(p []byte) (int, error)
+
+func (w writing) Write(p []byte) (int, error) { return w(p) }
+
+// writer returns the writer of a new answer, which waits for room. It fails where there is none, or the answer gives way. Until its first byte the
+// answer takes no disk, as it may have waited long for a process.
+func (c *cache) writer(ctx context.Context, f *flight) writing {
+	return func(p []byte) (int, error) {
+		if f.bytes == nil {
+			c.begin(f)
+		}
+		if err := f.cover(ctx, int64(len(p)), c.dropOne); err != nil {
+			return 0, err
+		}
+		return f.Write(p)
+	}
 }
 
-// Write appends to the answer. At the first byte it fails with gitproc.ErrBusy where too much is being sent.
-func (w *starting) Write(p []byte) (int, error) {
-	if !w.begun {
-		w.cache.mu.Lock()
-		full := w.cache.full(w.flight.party)
-		w.cache.mu.Unlock()
-		if full {
-			return 0, gitproc.ErrBusy
-		}
-		w.begun = true
-	}
-	return w.flight.Write(p)
+// begin begins to count the disk of a flight.
+func (c *cache) begin(f *flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.account()
+	f.of(f.readers)
 }
 
 func (c *cache) end(f *flight, again bool, err error) {
@@ -175,20 +167,25 @@ func (c *cache) end(f *flight, again bool, err error) {
 	f.finish(err)
 	f.running = false
 	f.counted = f.length()
+	if f.bytes != nil {
+		f.bytes.Shrink(f.counted)
+	}
 	switch {
-	case err != nil:
+	case f.failed():
 		c.forget(f)
-	case again || f.readers > 1:
+	case again || len(f.readers) > 1:
 		c.keep(f)
 	}
 }
 
 // leave counts a reader out. It reports whether that was the last one, so that it stopped the flight.
-func (c *cache) leave(f *flight) bool {
+func (c *cache) leave(f *flight, party fair.Party) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f.readers--
-	if f.readers > 0 || !f.running {
+	i := slices.Index(f.readers, party)
+	f.readers = slices.Delete(f.readers, i, i+1)
+	if len(f.readers) > 0 || !f.running {
+		f.of(f.readers)
 		return false
 	}
 	c.forget(f)
@@ -196,10 +193,13 @@ func (c *cache) leave(f *flight) bool {
 	return true
 }
 
-// tidy closes the file of a flight that its last reader has left and that is not kept.
+// tidy closes the file of a flight that its last reader has left and that is not kept, or has given way.
 func (c *cache) tidy(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if f.kept != nil && f.yielded() {
+		c.drop(f)
+	}
 	c.dispose(f)
 }
 

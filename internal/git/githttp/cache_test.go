@@ -225,66 +225,6 @@ func TestASlowReaderGetsAll(t *testing.T) {
 	}
 }
 
-// TestTooMuchIsBeingSent: while clients do not read what was made for them, nothing new begins for their address, and none for
-// anybody when it is too much in all. What is kept makes place.
-func TestTooMuchIsBeingSent(t *testing.T) {
-	inBubble(t, settings{Config: githttp.Config{CacheBytes: 1 << 30, FlightBytes: 4 << 20}}, func(t *testing.T, w *bubbled) {
-		w.says(1 << 20)
-		for range 2 {
-			w.number(t, &gitwire.Fetch{}) // kept
-		}
-		ask := func(from string, depth int) *client {
-			t.Helper()
-			c := w.fetch(t, from, &gitwire.Fetch{Depth: depth})
-			synctest.Wait()
-			return c
-		}
-		busy := func(c *client) {
-			t.Helper()
-			if res := c.answer(); res.StatusCode != 429 || res.Header.Get("Retry-After") != "10" {
-				t.Errorf("%s", res.Status)
-			} else if text := c.all(); !strings.Contains(text, "too much is being fetched") {
-				t.Errorf("%q", text)
-			}
-		}
-		ask("198.51.100.1", 1)
-		busy(ask("198.51.100.1", 2))
-		for i := range 3 {
-			ask(fmt.Sprint("198.51.100.", 2+i), 3+i)
-		}
-		busy(ask(stranger, 10))
-		if got := ask("198.51.100.1", 3).all(); len(got) < 1<<20 { // is there
-			t.Errorf("%d bytes", len(got))
-		}
-		time.Sleep(2 * time.Minute) // nobody has read
-		if got := ask(stranger, 10).all(); len(got) < 1<<20 {
-			t.Errorf("%d bytes", len(got))
-		}
-	})
-}
-
-// Answers that wait for a process together count for nothing until they begin. Each looks at the bound again before its first byte.
-func TestTooMuchIsBeingSentOnceManyHaveWaited(t *testing.T) {
-	inBubble(t, settings{Config: githttp.Config{FlightBytes: 1 << 20}}, func(t *testing.T, w *bubbled) {
-		p := w.paced()
-		first := w.fetch(t, "198.51.100.1", &gitwire.Fetch{Depth: 1})
-		synctest.Wait()
-		second := w.fetch(t, "198.51.100.2", &gitwire.Fetch{Depth: 2})
-		synctest.Wait()
-		p.pieces <- strings.Repeat("x", 1<<20)
-		synctest.Wait()
-		p.pieces <- "of the second"
-		if res := second.answer(); res.StatusCode != 429 || !strings.Contains(second.all(), "too much is being fetched") {
-			t.Errorf("%s", res.Status)
-		}
-		p.pieces <- "the end"
-		close(p.pieces)
-		if got := first.all(); len(got) < 1<<20 || !strings.Contains(got, "the end") {
-			t.Errorf("%d bytes", len(got))
-		}
-	})
-}
-
 // TestNothingIsLeftOnDisk: what is sent and kept has no name, so nothing is left of it however the process ends.
 func TestNothingIsLeftOnDisk(t *testing.T) {
 	dir := t.TempDir()

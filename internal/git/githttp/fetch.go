@@ -193,8 +193,8 @@ func (x *exchange) showsAll(ids []gitwire.ObjectID) bool {
 // broken tells the client of a failure of this server, when nothing was sent yet.
 func (x *exchange) broken(q gitwire.Request, err error) error {
 	switch {
-	case errors.Is(err, gitproc.ErrBusy):
-		return &failure{http.StatusTooManyRequests, busy, busyWait}
+	case errors.Is(err, gitproc.ErrBusy), errors.As(err, new(shortage)):
+		return &failure{http.StatusTooManyRequests, excuse(err), busyWait}
 	case x.req.Context().Err() != nil || errors.Is(err, context.Canceled):
 		x.counts.count(x.service, x.version, Refused) // the client has left
 		return nil
@@ -206,7 +206,7 @@ func (x *exchange) broken(q gitwire.Request, err error) error {
 
 // failed logs and counts a failure of this server.
 func (x *exchange) failed(err error) {
-	if errors.Is(err, gitproc.ErrBusy) {
+	if errors.Is(err, gitproc.ErrBusy) || errors.As(err, new(shortage)) {
 		x.counts.count(x.service, x.version, Refused)
 		return
 	}
@@ -219,7 +219,11 @@ const busy = "too much is being fetched: try again later"
 // excuse tells the client why there is no pack, without the details that are for the operator alone.
 func excuse(err error) string {
 	var said *gitproc.Error
-	if errors.Is(err, gitproc.ErrBusy) {
+	var scarce shortage
+	switch {
+	case errors.As(err, &scarce):
+		return scarce.Error()
+	case errors.Is(err, gitproc.ErrBusy):
 		return busy
 	}
 	if errors.As(err, &said) && said.Ending.ByLimit() {

@@ -7,22 +7,26 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/fair"
 )
 
 // flight is an answer of a git process on its way. One goroutine writes the answer into a file that has no name, and all clients that asked for it
 // read there, each at their own pace. So a process never waits for a client.
 type flight struct {
 	key   flightKey
-	party string
 	stop  context.CancelFunc
 	ended chan struct{} // closed after the last write
+	hold
 
-	mu   sync.Mutex // guards the fields below
-	file *os.File   // nil before open
-	size int64
-	over bool
-	err  error         // why the flight ended; nil is a whole answer
-	more chan struct{} // closed at the next change; nil while no reader waits
+	mu      sync.Mutex // guards the fields below
+	file    *os.File   // nil before open
+	size    int64
+	over    bool
+	err     error         // why the flight ended; nil is a whole answer
+	gaveWay bool          // it has given way: nothing is there any more
+	more    chan struct{} // closed at the next change; nil while no reader waits
 
 	entry // guarded by the cache's mu
 }
@@ -31,8 +35,46 @@ type flight struct {
 func (f *flight) finish(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.over, f.err = true, err
-	f.wake()
+	if !f.gaveWay {
+		f.over, f.err = true, err
+		f.wake()
+	}
+}
+
+// failed reports whether the flight has ended without a whole answer.
+func (f *flight) failed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err != nil
+}
+
+// yield ends the flight for all of its readers, and frees what it takes at once, so that others have room.
+func (f *flight) yield() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.gaveWay {
+		f.over, f.err, f.gaveWay = true, errYields, true
+		f.clear()
+		f.wake()
+		f.stop()
+		f.giveBack()
+	}
+}
+
+// clear takes what was written off the disk. The caller holds mu.
+func (f *flight) clear() {
+	if f.file != nil {
+		_ = f.file.Truncate(0) // where that fails, the disk is free when the last reader has left
+	}
+	f.room.written.Add(-f.size)
+	f.size = 0
+}
+
+// yielded reports whether the flight has given way.
+func (f *flight) yielded() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.gaveWay
 }
 
 // open makes the file and removes its name, so that nothing is left of it when graspd dies.
@@ -56,6 +98,11 @@ func (f *flight) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.size += int64(n)
+	f.room.written.Add(int64(n))
+	if f.gaveWay {
+		f.clear()
+		return 0, errYields
+	}
 	f.wake()
 	if err != nil {
 		return n, fmt.Errorf("a place for packs: %w", err)
@@ -79,6 +126,9 @@ func (f *flight) read(p []byte, from int64) (n int, more <-chan struct{}, err er
 		return 0, more, err
 	}
 	n, err = file.ReadAt(p[:min(int64(len(p)), there)], from)
+	if f.yielded() { // what was read may be none of it
+		return 0, nil, errYields
+	}
 	return n, nil, err
 }
 
@@ -114,6 +164,8 @@ func (f *flight) close() {
 	if f.file != nil {
 		_ = f.file.Close() // an error loses nothing: nobody wants the file any more
 		f.file = nil
+		f.room.written.Add(-f.size)
+		f.size = 0
 	}
 }
 
@@ -121,19 +173,30 @@ func (f *flight) close() {
 type reading struct {
 	*flight
 	cache *cache
+	party fair.Party
 	at    int64
+	pace  pace
 }
 
-// next reads on; see flight.read.
+// next reads on; see flight.read. It fails with errLate where the reader is too slow to have all of the answer in time.
 func (r *reading) next(p []byte) (n int, more <-chan struct{}, err error) {
 	n, more, err = r.read(p, r.at)
 	r.at += int64(n)
+	switch {
+	case n > 0:
+		if r.progress(int64(n)); r.pace.late(time.Now(), r.at, r.length()-r.at) {
+			return 0, nil, errLate
+		}
+	case more != nil:
+		r.progress(caughtUp)
+		r.pace.since = time.Time{}
+	}
 	return n, more, err
 }
 
 // leave ends the reading. The last reader to leave ends a process that still makes the answer, and waits until that process has ended.
 func (r *reading) leave() {
-	if r.cache.leave(r.flight) {
+	if r.cache.leave(r.flight, r.party) {
 		<-r.ended
 	}
 	r.cache.tidy(r.flight)

@@ -48,10 +48,11 @@ type Config struct {
 	MaxPush      int64  // bytes of the pack of one push; 0 is no bound
 	CacheDir     string // directory of the packs being sent
 	CacheBytes   int64  // of packs that are kept for later clients; 0 keeps none
-	// FlightBytes bounds the packs that are being sent, kept or not: beyond it no new one begins. 0 is 2 GiB.
-	FlightBytes int64
-	Logger      *slog.Logger    // nil is silent
-	Faults      *contain.Faults // takes contained faults; nil drops them
+	FlightBytes  int64  // of packs that are being sent or kept; 0 is 4 GiB
+	// Space returns how many bytes the disk of CacheDir has above its floor. Packs that are being sent take half of that. Nil is without that bound.
+	Space  func() int64
+	Logger *slog.Logger    // nil is silent
+	Faults *contain.Faults // takes contained faults; nil drops them
 }
 
 // Server answers git's requests.
@@ -83,7 +84,7 @@ func New(c Config) *Server {
 		texts:    newTexts(32 << 20),
 	}
 	s.SetMaxPush(c.MaxPush)
-	s.cache = newCache(c.CacheDir, c.CacheBytes, cmp.Or(c.FlightBytes, 2<<30), c.Faults)
+	s.cache = newCache(c)
 	return s
 }
 

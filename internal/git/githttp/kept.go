@@ -22,6 +22,20 @@ func (c *cache) keep(f *flight) {
 	}
 }
 
+// dropOne drops the kept flight that nobody reads and that was used the longest ago. It reports whether there was one.
+func (c *cache) dropOne() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.kept.Back(); e != nil; e = e.Prev() {
+		if f := e.Value.(*flight); len(f.readers) == 0 {
+			c.evicted++
+			c.drop(f)
+			return true
+		}
+	}
+	return false
+}
+
 // drop keeps a flight no longer. The caller holds mu.
 func (c *cache) drop(f *flight) {
 	c.forget(f)
@@ -40,11 +54,12 @@ func (c *cache) forget(f *flight) {
 
 // dispose closes the file of a flight that has no reader and no writer and is not kept. The caller holds mu.
 func (c *cache) dispose(f *flight) {
-	if f.readers == 0 && !f.running && f.kept == nil && !f.gone {
+	if len(f.readers) == 0 && !f.running && f.kept == nil && !f.gone {
 		f.gone = true
 		c.forget(f)
 		delete(c.all, f)
 		f.close()
+		f.giveBack()
 	}
 }
 

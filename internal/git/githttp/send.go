@@ -31,7 +31,7 @@ func (x *exchange) sendPack(q gitwire.Request, key flightKey) error {
 
 // have joins the flight with that key, or makes it with write. how tells which program write runs, for the figures.
 func (x *exchange) have(key flightKey, how Answer, write func(ctx context.Context, w io.Writer) error) (*reading, Answer, error) {
-	r, joined, err := x.cache.join(key, x.party(), func(ctx context.Context, w io.Writer) error {
+	r, joined, err := x.cache.join(key, x.from.Visitor.Party(), func(ctx context.Context, w io.Writer) error {
 		began := time.Now()
 		if err := x.host.AwaitFiles(ctx, x.of, x.repo.Generation); err != nil {
 			return err
