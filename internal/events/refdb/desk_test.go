@@ -36,6 +36,7 @@ type desk struct {
 	dropped []uint64
 	stirred []string
 	asked   int // for all announcements with an identifier
+	looked  int // for objects
 }
 
 func newDesk(t *testing.T) *desk {
@@ -74,6 +75,7 @@ func (d *desk) Missing(dir refdb.Dir, ids []gitwire.ObjectID) (missing []gitwire
 	if dir == d.broken && !dir.IsZero() {
 		return nil, errDisk
 	}
+	d.looked += len(ids)
 	for _, id := range ids {
 		if !d.shelf[dir][id] {
 			missing = append(missing, id)

@@ -202,10 +202,8 @@ func (l *Ledger) standing(t Turn, of nip34.Address) (in refs.Standing, r Reposit
 	in = refs.Standing{
 		Of: of, Members: f.allCouncils.Of(of.PubKey), Projection: r.Refs, Pending: &l.pending, Relay: l.Service.RelayURL(), Now: t.Now.Unix(),
 	}
-	if in.States, err = l.candidates(f, r, in.Members); err != nil {
-		return in, r, true, err
-	}
-	return in, r, true, nil
+	in.States, err = l.candidates(f, r, in.Members)
+	return in, r, true, err
 }
 
 // Addresses tells what is served or waits at an address. A batch is one, and a view of what is durable.
@@ -224,27 +222,22 @@ func Known(a Addresses, of nip34.Address) (bool, error) {
 	return ok, err
 }
 
-// otherStates is how many states by people who do not decide candidates returns, to explain why a push is refused.
-const otherStates = 16
-
-// candidates returns the states that a push may mean: waiting ones, and served ones that are not complete in the repository.
-func (l *Ledger) candidates(f *family, r Repository, members *grasp.Set) ([]refs.State, error) {
-	authors := slices.Clone(members.Members)
-	for _, list := range [][]nostr.PubKey{members.Invited, f.everybody()} {
-		for _, pk := range list {
-			if len(authors) < len(members.Members)+otherStates && !slices.Contains(authors, pk) {
-				authors = append(authors, pk)
-			}
-		}
-	}
-	var out []refs.State
-	for _, pk := range authors {
+// candidates returns the states that a push may mean: waiting ones of those who decide, and served ones that are not complete in the
+// repository. The state that rules is complete. Nobody reads it, as it may be large, and most pushes come after one.
+func (l *Ledger) candidates(f *family, r Repository, members *grasp.Set) (out []refs.State, err error) {
+	for _, pk := range members.Members {
 		s, err := f.state(pk, true)
 		if err != nil {
 			return nil, err
 		}
 		if s != nil {
 			out = append(out, *s)
+		}
+		if rules, err := l.rules(f, r, pk); err != nil || rules {
+			if err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if s, err = f.state(pk, false); err != nil {
 			return nil, err
@@ -258,6 +251,48 @@ func (l *Ledger) candidates(f *family, r Repository, members *grasp.Set) ([]refs
 		}
 		if !complete {
 			out = append(out, *s)
+		}
+	}
+	return out, nil
+}
+
+// rules reports whether the served state of an author is the one that rules the repository.
+func (l *Ledger) rules(f *family, r Repository, author nostr.PubKey) (bool, error) {
+	if !r.Refs.Ruled || r.Refs.Author != author {
+		return false, nil
+	}
+	return f.t.Has(r.Refs.ID)
+}
+
+// Bounds of the states by people who do not decide, which explain why a push is refused. Anybody may publish such states.
+const (
+	otherStates = 16
+	otherRefs   = 10_000 // refs that these states name: others are left out when there are as many
+)
+
+// others returns states by people who do not decide for a repository, those who are invited first.
+func (l *Ledger) others(t Turn, of nip34.Address, members *grasp.Set) ([]refs.State, error) {
+	f, err := l.events.family(t, of.D)
+	if err != nil {
+		return nil, err
+	}
+	var out []refs.State
+	asked, named := map[nostr.PubKey]bool{}, 0
+	for _, pk := range slices.Concat(members.Invited, f.everybody()) {
+		if asked[pk] || members.Has(pk) {
+			continue
+		}
+		if asked[pk] = true; len(asked) > otherStates {
+			break
+		}
+		for _, waiting := range []bool{true, false} {
+			s, err := f.state(pk, waiting)
+			if err != nil || named >= otherRefs {
+				return out, err
+			}
+			if s != nil {
+				out, named = append(out, *s), named+len(s.Refs)
+			}
 		}
 	}
 	return out, nil
@@ -281,9 +316,23 @@ func (l *Ledger) Named(v Events, p refs.Push) (map[nostr.ID]refs.Known, error) {
 	return known, nil
 }
 
-// judge judges a push, and sets in.Known. The events that it names were looked up before the turn. Only those of its uploads are looked up again, as they may have
-// come since; there are no more than refs.MaxPushTips. An event that has gone since does no harm: nothing is released for it.
+// judge judges a push, and sets in.Known. A push that a state allows costs no look at states of others. They are read for one that is refused.
 func (l *Ledger) judge(t Turn, in *refs.Standing, p refs.Push) (v refs.Verdict, err error) {
+	if v, err = l.judgeBy(t, in, p); err != nil || !v.Unexplained() {
+		return v, err
+	}
+	others, err := l.others(t, in.Of, in.Members)
+	if err != nil || len(others) == 0 {
+		return v, err
+	}
+	in.States = append(in.States, others...)
+	return refs.Judge(*in, p), nil
+}
+
+// judgeBy judges a push by the states that in has. The events that it names were looked up before the turn. Only those of its uploads are looked
+// up again, as they may have come since; there are no more than refs.MaxPushTips. An event that has gone since does no harm: nothing is released
+// for it.
+func (l *Ledger) judgeBy(t Turn, in *refs.Standing, p refs.Push) (v refs.Verdict, err error) {
 	if in.Known = maps.Clone(p.Named); p.Named == nil {
 		if in.Known, err = l.Named(t, p); err != nil {
 			return v, err

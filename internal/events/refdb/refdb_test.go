@@ -2,6 +2,7 @@ package refdb_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -357,6 +358,56 @@ func TestAPushIsJudgedAgain(t *testing.T) {
 	}
 	d.shows(repo, "main=1")
 	if v := d.push(d.announcement(8, "nobody's"), 1, branch("main", 0, 1)); len(v.Results) != 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestAPushReadsOnlyStatesThatMayAllowIt: in the turn of the writer a push that a state allows costs what that state has. Neither the state
+// that rules counts, nor those of others with the same identifier, however large they are.
+func TestAPushReadsOnlyStatesThatMayAllowIt(t *testing.T) {
+	d := newDesk(t)
+	repo := d.hosted()
+	for by := byte(2); by < 6; by++ {
+		theirs := d.announcement(by, "d")
+		d.wants(refs.Wait, theirs, d.stateOf(by, "d", "a=1 b=1 c=1 d=1 e=1 f=1"))
+		if v := d.push(theirs, by, branch("a", 0, 1), branch("b", 0, 1), branch("c", 0, 1), branch("d", 0, 1), branch("e", 0, 1), branch("f", 0, 1)); v.Refused() {
+			t.Fatalf("%+v", v)
+		}
+	}
+	d.wants(refs.Wait, d.stateOf(1, "d", "main=2"))
+	opens := func(want string, commands ...gitwire.Command) {
+		t.Helper()
+		d.looked = 0
+		p := refs.Push{Commands: commands}
+		var o refdb.Opened
+		d.must(d.turn(func(t refdb.Turn) (err error) {
+			o, err = d.ledger.Open(t, addressOf(repo), p)
+			return err
+		}))
+		if got := fmt.Sprint(o.Results[0].Cause); got != want || d.looked > 0 {
+			t.Errorf("%s, and %d objects were looked for; want %s, and none", got, d.looked, want)
+		}
+	}
+	opens("none", branch("main", 1, 2))
+	opens("other_state", branch("main", 1, 3))
+	opens("not_maintainer", branch("a", 0, 1), branch("b", 0, 1), branch("c", 0, 1), branch("d", 0, 1), branch("e", 0, 1), branch("f", 0, 1), branch("main", 1, 0))
+}
+
+// TestStatesOfOthersThatExplainAreBounded: of those with many refs only the first are read.
+func TestStatesOfOthersThatExplainAreBounded(t *testing.T) {
+	d := newDesk(t)
+	repo := d.hosted()
+	many := func(by byte, value string) {
+		tags := nostr.Tags{{"d", "d"}}
+		for i := range 6000 {
+			tags = append(tags, nostr.Tag{fmt.Sprintf("refs/heads/%d", i), value})
+		}
+		d.wants(refs.Wait, d.announcement(by, "d"), d.event(by, nip34.KindState, tags...))
+	}
+	many(2, id(2).String())
+	many(3, id(3).String())
+	d.wants(refs.Wait, d.announcement(4, "d"), d.stateOf(4, "d", "main=4"))
+	if v := d.push(repo, 1, branch("main", 1, 4)); v.Results[0].Cause != refs.NoState {
 		t.Errorf("%+v", v)
 	}
 }

@@ -13,13 +13,25 @@ import (
 // Push has the commands of one push in the order in which they came.
 type Push struct {
 	Commands []gitwire.Command
-	Refused  bool // the caller has refused other commands of the push
-	Atomic   bool // the client wants all commands to succeed, or none
+	Order    []int // the indices of Commands as OrderOf returns them, which is work to do beside the writer; nil where nobody has sorted yet
+	Refused  bool  // the caller has refused other commands of the push
+	Atomic   bool  // the client wants all commands to succeed, or none
 	From     From
 	Upload   uint64 // the number that Pending.Begin gave it, 0 before
 
 	// Named has those of Events that were served or waited a moment ago; nil where nobody has looked.
 	Named map[nostr.ID]Known
+}
+
+// OrderOf returns the indices of commands by the names of their refs. Any goroutine may call it, and does so beside the writer, as a push may
+// have many.
+func OrderOf(commands []gitwire.Command) []int {
+	order := make([]int, len(commands))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(commands[a].Ref, commands[b].Ref) })
+	return order
 }
 
 // Standing is what Judge judges a push by.
@@ -77,6 +89,14 @@ func (v Verdict) Refused() bool {
 	return slices.ContainsFunc(v.Results, func(r Result) bool { return r.Cause != None })
 }
 
+// Unexplained reports whether branches or tags are refused because no state is as the push would leave them. Then the states of others tell
+// the pusher more.
+func (v Verdict) Unexplained() bool {
+	return slices.ContainsFunc(v.Results, func(r Result) bool {
+		return r.Cause == NoState || r.Cause == OtherState || r.Cause == FlawedState || r.Cause == OlderState
+	})
+}
+
 // Changes reports whether the push changes a ref or leaves an upload.
 func (v Verdict) Changes() bool {
 	return v.State != nil || len(v.PullRequests) > 0 || len(v.Uploads) > 0
@@ -119,12 +139,11 @@ type judge struct {
 
 // sort returns the commands on branches and tags and the commands on tips, each by name. It refuses all others.
 func (j *judge) sort() (refs, tipRefs []int) {
-	all := make([]int, len(j.push.Commands))
-	for i := range all {
-		all[i] = i
+	all := j.push.Order
+	if all == nil {
+		all = OrderOf(j.push.Commands)
 	}
 	name := func(i int) string { return j.push.Commands[i].Ref }
-	slices.SortStableFunc(all, func(a, b int) int { return strings.Compare(name(a), name(b)) })
 	for at, i := range all {
 		switch {
 		case at > 0 && name(all[at-1]) == name(i), at+1 < len(all) && name(all[at+1]) == name(i):

@@ -1,9 +1,11 @@
 package refs_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -321,5 +323,26 @@ func TestJudgeContributed(t *testing.T) {
 		if v.State != nil {
 			t.Errorf("%s: a state decides: %+v", c.name, v.State)
 		}
+	}
+}
+
+// TestCommandsAreSortedBefore: who has sorted the commands before hears the same.
+func TestCommandsAreSortedBefore(t *testing.T) {
+	var p refs.Push
+	for i := range 40 {
+		name := fmt.Sprintf("refs/heads/%d", i*7%37) // some come twice
+		p.Commands = append(p.Commands, gitwire.Command{Ref: name, New: oid("1")})
+	}
+	next := state("next", "alice", 2, "")
+	m := members("alice")
+	in := standing(ruled(m, state("now", "alice", 1, "")), m, next)
+	want := refs.Judge(in, p)
+	p.Order = refs.OrderOf(p.Commands)
+	name := func(i int) string { return p.Commands[i].Ref }
+	if !slices.IsSortedFunc(p.Order, func(a, b int) int { return cmp.Or(strings.Compare(name(a), name(b)), a-b) }) {
+		t.Errorf("the order is %v", p.Order)
+	}
+	if got := refs.Judge(in, p); !reflect.DeepEqual(got, want) || got.Results[0].Cause != refs.Twice {
+		t.Errorf("%+v, and without an order %+v", got, want)
 	}
 }

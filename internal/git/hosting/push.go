@@ -80,8 +80,9 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 	return verdict, err
 }
 
-// look looks up the events that the push names.
+// look does before the turn what the turn need not do: it sorts the commands, and looks up the events that they name.
 func (p *push) look() (err error) {
+	p.refs.Order = refs.OrderOf(p.refs.Commands)
 	v := p.h.cfg.Store.View()
 	defer v.Close()
 	p.refs.Named, err = p.h.ledger.Named(v, p.refs)
