@@ -92,7 +92,7 @@ func (c *collection) write(made *corpus.Corpus) (err error) {
 		c.bytes += int64(len(line) - 1)
 		c.ids = append(c.ids, e.ID)
 		switch {
-		case nip34.IsRoot(e.Kind):
+		case nip34.Is(e.Kind, nip34.Root):
 			c.roots = append(c.roots, e.ID)
 		case e.Kind == nip34.KindRepository:
 			c.addresses = append(c.addresses, e.Address())

@@ -57,10 +57,11 @@ func (l line) cells() []string {
 	return []string{l.what, l.measured, l.against, ratio, l.target, met}
 }
 
-// markdown is the page: the figures, and then what was tried.
+// markdown is the page.
 func (r *report) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Performance\n\nThis page is generated: `%s`. Every figure stands beside another one of the same run.\n\n", r.command)
+	fmt.Fprintf(&b, "# Performance\n\nThis page is generated: `%s`. Every figure stands beside another one of the same run.\n"+
+		"[TRIED.md](TRIED.md) says what was tried and not kept.\n\n", r.command)
 	for _, h := range r.head {
 		fmt.Fprintf(&b, "- %s\n", h)
 	}
@@ -70,7 +71,6 @@ func (r *report) markdown() string {
 	for i := range r.sections {
 		b.WriteString(r.sections[i].markdown())
 	}
-	b.WriteString("\n" + tried)
 	return b.String()
 }
 
