@@ -82,6 +82,23 @@ func TestStoredRequestsHaveRoomBesideTheLiveOnes(t *testing.T) {
 	}
 }
 
+// TestStoredRequestsGetSmallerBesideLiveOnesThatStay: where no live REQ can be given up, stored requests ask for so little that it fits beside.
+func TestStoredRequestsGetSmallerBesideLiveOnesThatStay(t *testing.T) {
+	for _, neg := range []bool{true, false} {
+		for _, roots := range []int{2, 8, 30} {
+			free, _ := fills(t, peer.Config{NoNegentropy: neg}, roots, 1<<30)
+			all := costOf(map[string][]nostr.Filter{"": free.following()})
+			for _, more := range []int{1, 2, 3, 7} {
+				d, refused := fills(t, peer.Config{NoNegentropy: neg}, roots, all+more)
+				d.pass(30 * time.Minute)
+				if s := d.peer.Status(); !d.peer.AllConfirmed() || s.SweptRoots > 0 || *refused > 5*roots+10 {
+					t.Errorf("%d root events, room for %d values beside: %d refusals, %+v", roots, more, *refused, s)
+				}
+			}
+		}
+	}
+}
+
 // TestARelayThatBearsLittle: where there is no live REQ that could be given up, what is refused waits longer each time.
 func TestARelayThatBearsLittle(t *testing.T) {
 	for _, most := range []int{0, 2, 5} { // the repository's live REQ asks for five values

@@ -82,11 +82,15 @@ func randomConfig(r *rand.Rand) peer.Config {
 }
 
 // birth makes a world with something in it.
-func birth(t testing.TB, seed uint64) *world {
+func birth(t testing.TB, seed uint64) *world { return birthWith(t, seed, func(*character) {}) }
+
+// birthWith is birth with a trait of the relay changed.
+func birthWith(t testing.TB, seed uint64, change func(*character)) *world {
 	r := rand.New(rand.NewPCG(seed, 2))
 	c, cfg := randomCharacter(r), randomConfig(r)
 	c.truncate(r)
 	c.choose(rand.New(rand.NewPCG(seed, 3)))
+	change(&c)
 	w := newWorld(t, seed, c, cfg)
 	w.relay.temper, w.door = randomTemper(w.r), pick[int64](r, 120, 120, 3000)
 	w.relay.messages = pick(rand.New(rand.NewPCG(seed, 5)), 0, 0, 0, 60, 20)
@@ -304,6 +308,20 @@ func TestLives(t *testing.T) {
 	}
 	for seed := range uint64(n) {
 		live(t, seed, false)
+	}
+}
+
+// TestLivesWithABoundOfAllFilters lives lives in which a relay bears few values in all REQs together.
+func TestLivesWithABoundOfAllFilters(t *testing.T) {
+	for _, seed := range []uint64{100180, 100331, 101935, 101993} {
+		w := birthWith(t, seed, func(c *character) { c.cost = 60 })
+		w.live()
+		w.settle()
+	}
+	for seed := range uint64(min(*lives/5, 30)) {
+		w := birthWith(t, seed+200_000, func(c *character) { c.cost = 60 })
+		w.live()
+		w.settle()
 	}
 }
 

@@ -46,8 +46,8 @@ func (c *catchup) refused(r *request, text string) {
 		if !t.over { // a merge that this ended took its catch-up with it
 			c.taskFailed(t, text)
 		}
-	case why == refusal.Full && c.live.lowerTotal():
-		if !t.over {
+	case why == refusal.Full && (c.live.lowerTotal() || t.over):
+		if !t.over { // a merge that this ended took its catch-up with it
 			c.park(t)
 		}
 	case r.kind == asksPage && c.demands.upperRefused(r, text):
@@ -55,6 +55,7 @@ func (c *catchup) refused(r *request, text string) {
 	case r.kind == asksKinds: // it tells nothing
 		t.doubt()
 		c.proceed(t)
+	case why == refusal.Full && c.smaller(r):
 	case c.awaitAuth(r.task, why, r.Manner):
 	case r.Kindless && c.demands.kinds.Refused(r.Mode, text):
 		c.park(t)
@@ -95,6 +96,34 @@ func (c *catchup) tooBig(r *request, text string) {
 	default:
 		c.taskFailed(t, text)
 	}
+}
+
+// smaller asks for less at once of a relay whose live REQs leave no room for a request. It reports whether there is less to ask for. It learns nothing
+// for other requests: there may be room for them when a live REQ has ended.
+func (c *catchup) smaller(r *request) bool {
+	t := r.task
+	g := t.group
+	n := len(g.Items)
+	switch {
+	case r.kind == asksIDs && len(r.batch.IDs()) > 1:
+		c.limits.FewerIDs(len(r.batch.IDs()) / 2)
+		c.proceed(t)
+	case r.kind == asksIDs, g.course != nil:
+		return false
+	case g.Layer == want.LayerReferences && valuesOf(t) > capacity.FewestValues:
+		c.limits.FewerValues(valuesOf(t) / 2)
+		c.references.drop()
+	case n > 1:
+		c.dropGroups(func(x *group) bool { return x == g })
+		for _, half := range [][]want.Item{g.Items[:n/2], g.Items[n/2:]} {
+			l := g.Lot
+			l.Items = half
+			c.addGroups(l, g.class, g.swept)
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // valuesOf returns how many values the filter of a task lists.
