@@ -96,6 +96,8 @@ type window struct {
 	Span
 	width int64 // seconds that are asked next, at its end; 0 = all of it
 	known int   // events that are known and must come with what is asked next
+	first int   // events that are known of its first second, and
+	last  int   // of its last
 	of    int   // it is the rest of an answer of so many events, and brings news only if that answer was cut; 0 = it is not
 	again bool  // it is asked a second time, as an event that is known did not come
 	came  int   // then: how many came the first time
@@ -212,7 +214,7 @@ func (p *Pager) Done(limit int) {
 	defer p.Again()
 	p.losses = 0
 	full := p.habits.full(g.n, limit)
-	lacks := w.known - (len(g.times) - g.fresh)
+	lacks := w.lacks(g, asked)
 	switch {
 	case !full && lacks > 0 && !w.again:
 		w.again, w.came = true, len(g.times)
@@ -230,6 +232,19 @@ func (p *Pager) Done(limit int) {
 		p.complete(g, w, asked, lacks)
 	}
 }
+
+// lacks returns how many events an answer lacks that are known. Those at the ends are counted apart: others that are known may make up for
+// them, which a full answer before did not have.
+func (w window) lacks(g page, asked Span) int {
+	n := max(w.known-(len(g.times)-g.fresh), w.last-g.within(w.Until))
+	if asked.Since == w.Since {
+		n = max(n, w.first-g.within(w.Since))
+	}
+	return n
+}
+
+// within returns how many events of the answer are of a second.
+func (g page) within(second int64) int { return after(g.times, second) - after(g.times, second-1) }
 
 // differs reports whether a second answer to the same question is another one. That an event has gone meanwhile is no difference.
 func (w window) differs(g page, lacks int) bool {
@@ -271,12 +286,12 @@ func (p *Pager) split(g page, w window) {
 		from = g.times[after(g.times, oldest)]
 	}
 	n := after(g.times, from-1)
-	rest := window{of: g.n, known: n}
+	rest := window{of: g.n, known: n, last: g.within(from - 1)}
 	if p.habits.cut > 0 {
 		rest.width, rest.known = (newest-oldest)/4*3+1, 0
 	}
 	p.push(Span{w.Since, from - 1}, rest)
-	p.push(Span{from, w.Until}, window{known: len(g.times) - n})
+	p.push(Span{from, w.Until}, window{known: len(g.times) - n, first: g.within(from), last: w.last})
 }
 
 // after returns how many of times are not after at.

@@ -366,6 +366,28 @@ func TestPagerFindsThatEndsAreExclusive(t *testing.T) {
 	}
 }
 
+// TestPagerFindsThatEndsAreExclusiveInAnyPage: the relay cuts its pages anywhere, and its events are dense, so that answers are full again and
+// again before one shows that an end is missing.
+func TestPagerFindsThatEndsAreExclusiveInAnyPage(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 10))
+	for name, habit := range map[string]func(int, []dated, int) []dated{"any": anyOf(r), "moody": moody(r), "what came first": firstCome, "pile by pile": piles} {
+		for _, ends := range []Span{{1, 0}, {0, 1}, {1, 1}} {
+			for range 10 {
+				dense, burst := &shelf{limit: 50, habit: habit, exclusive: ends}, &shelf{limit: 50, habit: habit, exclusive: ends}
+				for i := range 601 {
+					dense.events = append(dense.events, at(uint64(i*7919%10007), 1_700_000_000+r.Int64N(1200)))
+					burst.events = append(burst.events, at(uint64(i*7919%10007), 1_700_000_000+int64(i/45)*100_000+r.Int64N(4)))
+				}
+				for _, s := range []*shelf{dense, burst} {
+					if p, got := read(t, s, Span{0, Forever}, 400); len(got) != 601 || p.Unproven() {
+						t.Fatalf("%s, ends %v: received %d of 601, unproven: %v", name, ends, len(got), p.Unproven())
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestPagerDoesNotProveWhatComesNowAndThen: a relay that answers the same question now so and now so is not taken at its word.
 func TestPagerDoesNotProveWhatComesNowAndThen(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
