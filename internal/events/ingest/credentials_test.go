@@ -9,6 +9,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
@@ -30,8 +31,12 @@ func TestCredentialsInACloneURL(t *testing.T) {
 	if v := h.publish(h.client(), hostedBy(t, 1, "tool", now.Add(2*time.Second))); v.Outcome != policy.Accept || v.Reason != "" {
 		t.Errorf("%s %q", v.Outcome, v.Reason)
 	}
+	pr := event(2, now, nip34.KindPullRequest, "", nostr.Tag{"a", hostedBy(t, 1, "tool", now).Address()}, nostr.Tag{"c", commitID(1).String()}, clone)
+	if v := h.publish(h.client(), pr); v.Outcome != policy.Wait || !strings.HasSuffix(v.Reason, "; "+text) {
+		t.Errorf("%s %q", v.Outcome, v.Reason)
+	}
 	h.end()
-	if n := strings.Count(log.String(), "not used"); n != 2 || strings.Contains(log.String(), "secret") {
+	if n := strings.Count(log.String(), "not used"); n != 3 || strings.Contains(log.String(), "secret") {
 		t.Errorf("%s", log.String())
 	}
 }

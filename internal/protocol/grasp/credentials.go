@@ -5,13 +5,18 @@ import (
 	"strings"
 )
 
-// HasCredentials reports whether a URL holds a user name or a password. graspd uses no such URL of an announcement, as everybody can read it. A
-// user name alone counts in URLs for HTTP only: ssh needs one.
+// HasCredentials reports whether a URL holds a user name or a password. graspd uses no such URL of an event, as everybody can read it. A
+// user name alone counts in URLs for HTTP only: ssh needs one. People write passwords as they are, so the text may be no URL by the rules.
 func HasCredentials(raw string) bool {
-	u, err := url.Parse(strings.TrimSpace(raw))
-	if err != nil || u.User == nil {
+	raw = strings.TrimSpace(raw)
+	scheme, rest, found := strings.Cut(raw, "://")
+	if !found {
+		scheme, rest = "", raw
+	}
+	if u, err := url.Parse(raw); found && err == nil && u.User == nil {
 		return false
 	}
-	_, password := u.User.Password()
-	return password || strings.EqualFold(u.Scheme, "http") || strings.EqualFold(u.Scheme, "https")
+	authority, _, _ := strings.Cut(rest, "/")
+	user, _, ok := strings.Cut(authority, "@")
+	return ok && (strings.Contains(user, ":") || strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
