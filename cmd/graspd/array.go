@@ -30,14 +30,14 @@ func entriesOf(r io.Reader, max int) entries {
 	return newLineReader(b, max)
 }
 
-// arrayReader reads the elements of a JSON array. It passes over an element that is too long, without keeping it in memory.
+// arrayReader reads the elements of JSON arrays that follow each other, such as one for each page of a relay, and what stands between them. It
+// passes over an element that is too long, without keeping it in memory.
 type arrayReader struct {
-	r     *bufio.Reader
-	max   int // bytes of an element
-	n     int
-	begun bool // the bracket of the array was read
-	over  bool // and the one that closes it
-	buf   []byte
+	r      *bufio.Reader
+	max    int // bytes of an element
+	n      int
+	inside bool // the bracket of an array was read, and not yet the one that closes it
+	buf    []byte
 }
 
 func (a *arrayReader) count() (int, string) { return a.n, "event" }
@@ -92,11 +92,10 @@ func (a *arrayReader) first() (byte, error) {
 		case err != nil:
 			return 0, err
 		case bytes.IndexByte([]byte(" \t\r\n,\xef\xbb\xbf"), c) >= 0:
-		case !a.begun:
-			a.begun = true
-		case a.over || c == ']':
-			a.over = true // what follows the array is nothing
-			return 0, io.EOF
+		case c == '[' && !a.inside:
+			a.inside = true
+		case c == ']':
+			a.inside = false
 		default:
 			return c, nil
 		}

@@ -15,17 +15,20 @@ import (
 
 func TestEntriesOfAFile(t *testing.T) {
 	for in, want := range map[string][]string{
-		`{"a":1}` + "\n" + `{"b":2}`:              {`{"a":1}`, `{"b":2}`},
-		`[{"a":1},{"b":2}]`:                       {`{"a":1}`, `{"b":2}`},
-		"\uFEFF [ {\"a\":1}\n,\n{\"b\": [2]} ]\n": {`{"a":1}`, `{"b": [2]}`},
-		"[\n{\"a\":\"]}\\\"[\"},\n]":              {`{"a":"]}\"["}`},
-		`[["EVENT",{"a":1}],["EVENT","s",{}]]`:    {`["EVENT",{"a":1}]`, `["EVENT","s",{}]`},
-		`["EVENT",{"a":1}]`:                       {`["EVENT",{"a":1}]`},
-		`[]`:                                      nil,
-		`[{"a":1}] {"b":2}`:                       {`{"a":1}`},
-		`[{"a":1},{"b":`:                          {`{"a":1}`, `{"b":`},
-		`[{"a":1}, 5,"x y",{"b":2}]`:              {`{"a":1}`, `5`, `"x y"`, `{"b":2}`},
-		"":                                        nil,
+		`{"a":1}` + "\n" + `{"b":2}`:                 {`{"a":1}`, `{"b":2}`},
+		`[{"a":1},{"b":2}]`:                          {`{"a":1}`, `{"b":2}`},
+		"\uFEFF [ {\"a\":1}\n,\n{\"b\": [2]} ]\n":    {`{"a":1}`, `{"b": [2]}`},
+		"[\n{\"a\":\"]}\\\"[\"},\n]":                 {`{"a":"]}\"["}`},
+		`[["EVENT",{"a":1}],["EVENT","s",{}]]`:       {`["EVENT",{"a":1}]`, `["EVENT","s",{}]`},
+		`["EVENT",{"a":1}]`:                          {`["EVENT",{"a":1}]`},
+		`[]`:                                         nil,
+		`[{"a":1}] {"b":2}`:                          {`{"a":1}`, `{"b":2}`},
+		`[{"a":1},{"b":2}]` + "\n[]\n[" + `{"c":3}]`: {`{"a":1}`, `{"b":2}`, `{"c":3}`},
+		"[[\"EVENT\",{}]]\n[[\"EVENT\",{\"b\":2}]]":  {`["EVENT",{}]`, `["EVENT",{"b":2}]`},
+		`[{"a":1}]]` + "\n" + `x y`:                  {`{"a":1}`, `x`, `y`},
+		`[{"a":1},{"b":`:                             {`{"a":1}`, `{"b":`},
+		`[{"a":1}, 5,"x y",{"b":2}]`:                 {`{"a":1}`, `5`, `"x y"`, `{"b":2}`},
+		"":                                           nil,
 	} {
 		for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
 			e := entriesOf(r, 100)
@@ -74,6 +77,7 @@ func TestImportTakesArraysAndMessages(t *testing.T) {
 		fmt.Sprintf("[%s,%s]", e[0], e[1]),
 		fmt.Sprintf("[\n  %s,\n  %s\n]\n", e[0], e[1]),
 		fmt.Sprintf("[\"EVENT\",%s]\n[\"EVENT\", \"sub\", %s]\n", e[0], e[1]),
+		fmt.Sprintf("[%s]\n[%s]\n", e[0], e[1]),
 		fmt.Sprintf("[[\"EVENT\",%s],[\"EVENT\",\"sub\",%s]]", e[0], e[1]),
 		strings.NewReplacer(`{`, "{\n ", `,"`, ",\n  \"").Replace(fmt.Sprintf("[%s,%s]", e[0], e[1])),
 	} {
