@@ -39,7 +39,7 @@ const (
 // command is one subcommand.
 type command struct {
 	name, args, about string
-	words             []string // of which the first operand may be one
+	words             []string // words that the first operand may be
 	example           string   // a command line, for its help
 	grouped           bool     // its help has the groups of flags
 	seldom            []string // flags that it shares with serve and that hardly matter to it

@@ -44,7 +44,7 @@ type Processes struct {
 	Queued  int    `json:"queued"`
 	Refused uint64 `json:"refused"` // since the start, as too many waited
 	Ended   uint64 `json:"ended"`
-	Failed  uint64 `json:"failed"` // of those that have ended
+	Failed  uint64 `json:"failed"` // how many of the ended ones failed
 }
 
 // Bytes is a size in bytes.

@@ -36,7 +36,7 @@ func Later(at, now time.Duration) time.Duration {
 // Terms say when graspd tries a server again.
 type Terms struct {
 	Self [32]byte // who tries
-	URL  string   // whom; Self and URL together decide the random part of a wait
+	URL  string   // the server that is tried; Self and URL together decide the random part of a wait
 
 	BaseBackoff, MaxBackoff time.Duration // the first wait, which doubles, and the longest
 	DeadAfter, DeadRetry    time.Duration // after how long a time of failure the server counts as dead, and how long to wait between attempts then

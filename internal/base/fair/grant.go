@@ -12,7 +12,7 @@ type Grant struct {
 
 	// The lock of the account guards the fields below.
 	of      Party
-	among   []Party // of whom it is; nil is of alone
+	among   []Party // the parties that share it; nil is the one party of
 	size    int64
 	began   time.Time
 	lately  float64   // what it got, of which half counts after each half

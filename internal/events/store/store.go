@@ -74,7 +74,7 @@ type state struct {
 type Stats struct {
 	Head           layout.Seq
 	Events         int64 // stored
-	Repositories   int64 // of these, announcements
+	Repositories   int64 // announcements among the events
 	Remembered     int64 // events decided against and remembered
 	RememberedRows int64
 	Waiting        int64 // events that wait for git data

@@ -39,7 +39,7 @@ type slots struct {
 // work is work that needs a slot.
 type work struct {
 	party string // who has it done; "" is graspd itself
-	owner string // whom it is for, as far as that is signed; "" is nobody
+	owner string // who the work is for, as far as that is signed; "" is nobody
 	heavy bool
 }
 

@@ -13,8 +13,8 @@ type Stats struct {
 	Running, Queued int              // at the moment
 	Refused         uint64           // work that got no place to wait, or lost it to other work
 	Ended           uint64           // processes, all
-	Failed          uint64           // of those that ended: by themselves, by a limit, or killed by something else
-	ByLimit         uint64           // of those that failed
+	Failed          uint64           // processes that ended in failure: by themselves, by a limit, or killed by something else
+	ByLimit         uint64           // failures by a limit
 	CPU             time.Duration    // processor time of all
 	MaxMemory       int64            // bytes: the most that one process had
 	Waited          histogram.Counts // how long work that got a slot had waited for it

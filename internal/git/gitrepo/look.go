@@ -40,7 +40,7 @@ type Looking struct {
 	Elsewhere []string
 	Follow    bool
 	MaxBytes  int64              // Look reads no larger file
-	Tips      []gitwire.ObjectID // of which Look tells the times, at most 10,000
+	Tips      []gitwire.ObjectID // commits whose times Look tells, at most 10,000
 	Party     string
 }
 

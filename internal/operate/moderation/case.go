@@ -50,7 +50,7 @@ type Case struct {
 	List         bool                 `json:"list,omitempty"` // a list of the settings decided, and takes it back
 	State        State                `json:"state"`
 	Events       map[nostr.Kind]int64 `json:"events,omitempty"` // how many are aside, by kind
-	Bytes        int64                `json:"bytes,omitempty"`  // of these events
+	Bytes        int64                `json:"bytes,omitempty"`  // what these events take on the disk
 	Repositories []string             `json:"repositories,omitempty"`
 }
 

@@ -14,8 +14,8 @@ const MaxMaintainers = 100
 type Family struct {
 	keys    []nostr.PubKey
 	index   map[nostr.PubKey]int // where a key stands in keys
-	lists   [][]int              // whom each key's announcement lists; nil without one
-	listers [][]int              // whose announcements list each key
+	lists   [][]int              // the keys that each key's announcement lists; nil without one
+	listers [][]int              // the keys whose announcements list each key
 	decline []bool               // the key's announcement keeps out of other people's repositories
 }
 

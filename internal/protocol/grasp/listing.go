@@ -12,7 +12,7 @@ type Listing struct {
 	Author    nostr.PubKey
 	ID        nostr.ID
 	CreatedAt int64          // seconds since 1970
-	Listed    []nostr.PubKey // whom it makes maintainers beside its author, at most MaxMaintainers
+	Listed    []nostr.PubKey // the maintainers that it names beside its author, at most MaxMaintainers
 	Declines  bool           // its author wants no part in other people's repositories with this d tag
 }
 

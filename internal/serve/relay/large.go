@@ -12,7 +12,7 @@ import (
 const (
 	largeEvent        = 256 << 10
 	allLargeBytes     = 64 << 20 // of large events that are being sent to all clients
-	addressLargeBytes = 16 << 20 // of those to the clients of one address
+	addressLargeBytes = 16 << 20 // the part of one address
 )
 
 var (

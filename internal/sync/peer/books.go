@@ -38,7 +38,7 @@ func (b *books) unprove() {
 	b.met = false
 }
 
-// read takes that the relay has answered all that it was asked of an item: of all times, or only of late. unproven says that the relay may have
+// read records that the relay has answered all that it was asked of an item: of all times, or only of late. unproven says that the relay may have
 // more than it showed.
 func (b *books) read(it want.Item, allTimes, unproven bool) {
 	switch {
@@ -57,7 +57,7 @@ func (b *books) known(it want.Item) bool { return b.has(it) && !b.unproven.Has(i
 // meet takes whether the relay was asked before this process began.
 func (b *books) meet(before bool) { b.met = before }
 
-// upToDate takes that all that is wanted is confirmed.
+// upToDate records that all that is wanted is confirmed.
 func (b *books) upToDate() { b.met = false }
 
 // provenBefore says whether all that g asks for was read in full before, as it

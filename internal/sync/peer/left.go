@@ -95,7 +95,7 @@ func (c *catchup) leavesTask(t *task, since int64) (narrower bool) {
 	return narrower
 }
 
-// lostAsking takes that a connection was lost when ids were asked for, before anything came. The next one asks for half as many at once; an id that is asked
+// lostAsking records that a connection was lost when ids were asked for, before anything came. The next one asks for half as many at once; an id that is asked
 // for alone is taken for that of an event that is too large.
 func (c *catchup) lostAsking(ids []nostr.ID) (narrower bool) {
 	l := c.left
@@ -130,14 +130,14 @@ func (c *catchup) withoutLarge(t *task, ids []nostr.ID) []nostr.ID {
 	})
 }
 
-// gave takes that the relay has answered a request for ids: it may be asked for more at once.
+// gave records that the relay has answered a request for ids: it may be asked for more at once.
 func (l *left) gave(most int) {
 	if l.ids *= 2; l.ids > most {
 		l.ids = 0
 	}
 }
 
-// news takes that a stored request has brought an event that is new here.
+// news records that a stored request has brought an event that is new here.
 func (l *left) news() { l.narrow = 0 }
 
 // anew forgets what a full resync asks again.

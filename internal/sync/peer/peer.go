@@ -254,7 +254,7 @@ func (p *Peer) authEnded() {
 	}
 }
 
-// progress takes that an item is confirmed that was not before: the relay is worth trying again soon.
+// progress records that an item is confirmed that was not before: the relay is worth trying again soon.
 func (p *Peer) progress() {
 	p.dialing.Progress()
 }

@@ -206,7 +206,7 @@ func (c *comparing) negMsg(sub string, msg []byte) {
 // hexLen is how many bytes a message takes on the wire.
 func hexLen(msg []byte) uint64 { return 2 * uint64(len(msg)) }
 
-// compared takes that all of a window is compared.
+// compared records that all of a window is compared.
 func (c *comparing) compared(t *task) {
 	n := t.neg
 	if c.support != negTruncates {

@@ -35,7 +35,7 @@ func (r *references) first() {
 	}
 }
 
-// begin takes that a connection has opened.
+// begin records that a connection has opened.
 func (r *references) begin(stored *catchup) {
 	r.stored = stored
 	r.inquiry.Connected(r.now.Mono)
@@ -113,7 +113,7 @@ func (r *references) count(t *task) {
 // came reports whether an event came that the open question requests by id.
 func (r *references) came(id nostr.ID) bool { return r.task.neg.Has(id) }
 
-// answered takes that the open question is answered.
+// answered records that the open question is answered.
 func (r *references) answered() {
 	r.inquiry.Answered(r.came)
 	r.dropTask()
@@ -125,7 +125,7 @@ func (r *references) over() {
 	r.dropTask()
 }
 
-// unanswered takes that the relay did not answer the open question.
+// unanswered records that the relay did not answer the open question.
 func (r *references) unanswered() {
 	r.inquiry.Unanswered(r.now.Mono, r.came)
 	r.dropTask()

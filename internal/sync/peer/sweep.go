@@ -21,7 +21,7 @@ func (f *following) forgetSwept() {
 	}
 }
 
-// sweptDone takes that swept items are confirmed. due is when their turn came; 0 = this was the first time.
+// sweptDone records that swept items are confirmed. due is when their turn came; 0 = this was the first time.
 func (f *following) sweptDone(l itemset.Lot, due time.Duration) { f.side.Swept(l, due, f.now.Mono) }
 
 // tendSweeps asks for the stored events of swept items whose turn has come.

@@ -55,7 +55,7 @@ func (t *task) forget() { t.pager, t.neg, t.tally, t.unproven = nil, nil, covera
 // detach lets the task go on, though the door has not decided all of what the request r brought.
 func (t *task) detach(r *request) { t.undecided, t.req = append(t.undecided, r), nil }
 
-// decided takes that the door has decided all of what r brought, while the task went on.
+// decided records that the door has decided all of what r brought, while the task went on.
 func (t *task) decided(r *request) {
 	t.undecided = slices.DeleteFunc(t.undecided, func(x *request) bool { return x == r })
 }

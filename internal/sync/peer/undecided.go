@@ -21,7 +21,7 @@ func (c *catchup) goAhead(r *request) {
 	c.proceed(t)
 }
 
-// allDecided takes that the door has decided all events of a request whose task went on meanwhile.
+// allDecided records that the door has decided all events of a request whose task went on meanwhile.
 func (c *catchup) allDecided(r *request) {
 	c.remove(r)
 	t := r.task

@@ -52,7 +52,7 @@ func (w *whole) turnedDown(r *request, why refusal.Kind, text string) bool {
 	return true
 }
 
-// unfit takes that the relay does not bear the comparison, or does not answer it in full.
+// unfit records that the relay does not bear the comparison, or does not answer it in full.
 func (w *whole) unfit(why string) { w.unlike(w.cfg.Resync, why) }
 
 // crowded has the comparison asked once more after a pause.

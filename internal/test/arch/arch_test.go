@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -53,11 +54,10 @@ type file struct {
 	fset      *token.FileSet
 }
 
-func sources(t *testing.T) []file {
-	t.Helper()
+// read parses the tree once, for all tests.
+var read = sync.OnceValues(func() (out []file, err error) {
 	root := filepath.Join("..", "..", "..")
-	var out []file
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func sources(t *testing.T) []file {
 			return nil
 		}
 		fset := token.NewFileSet()
-		a, err := parser.ParseFile(fset, p, nil, parser.SkipObjectResolution)
+		a, err := parser.ParseFile(fset, p, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -83,13 +83,19 @@ func sources(t *testing.T) []file {
 		out = append(out, file{rel, path.Dir(rel), strings.HasSuffix(rel, "_test.go"), a, fset})
 		return nil
 	})
+	return out, err
+})
+
+func sources(t *testing.T) []file {
+	t.Helper()
+	all, err := read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(out) < 20 {
-		t.Fatalf("only %d source files found", len(out))
+	if len(all) < 20 {
+		t.Fatalf("only %d source files found", len(all))
 	}
-	return out
+	return all
 }
 
 func imports(f file) []string {

@@ -37,7 +37,7 @@ const (
 type DeletionMark struct {
 	Time   int64        // created_at of the newest of these deletions
 	Until  int64        // unix time from which on it has no force; 0 is for ever
-	Author nostr.PubKey // whose deletions left it; only where it has an end
+	Author nostr.PubKey // the author of the deletions that left it; only where it has an end
 }
 
 // Over reports whether the mark has no force any more at a unix time.

@@ -60,7 +60,7 @@ func (n *Names) Doubted(as Manner, text string) bool {
 	return true
 }
 
-// Mute takes that a live REQ got no answer but a NOTICE that nobody understands. It reports whether to send it again without names in upper case.
+// Mute records that a live REQ got no answer but a NOTICE that nobody understands. It reports whether to send it again without names in upper case.
 func (n *Names) Mute(as Manner) bool {
 	if !as.Upper || n.upper != untold {
 		return false
@@ -79,7 +79,7 @@ func (n *Names) Alone(as Manner, text string) bool {
 	return true
 }
 
-// Answered takes that the relay has answered a request.
+// Answered records that the relay has answered a request.
 func (n *Names) Answered(as Manner) {
 	if as.Upper && n.upper != refused {
 		n.upper = taken

@@ -47,7 +47,7 @@ type Gaps struct {
 	begun time.Duration // of the hour
 	lines int
 	rest  int        // not told one by one
-	worst step.Level // of those
+	worst step.Level // the worst level among the gaps
 }
 
 // MostGaps is how many gaps of one relay the operator can see.

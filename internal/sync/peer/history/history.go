@@ -16,7 +16,7 @@ import (
 type Record struct {
 	At           time.Time // when this was true
 	Failures     int       // in a row, since the last progress
-	FirstFailure time.Time // of these; zero when there is none
+	FirstFailure time.Time // the first of the failures in a row; zero when there is none
 	Cause        string    // of the last of these, or of the pause that the relay asked for
 	NextAttempt  time.Time // not before; zero = at once
 	LastAlive    time.Time // zero = never connected

@@ -36,17 +36,17 @@ func (l *Likeness) Alike() bool { return l.alike }
 // Due says whether the relay may be asked for everything, as far as is known.
 func (l *Likeness) Due(now time.Duration) bool { return now >= l.after }
 
-// Try takes that it is found out now: if that comes to no end, it is not tried again before the time again.
+// Try records that it is found out now: if that comes to no end, it is not tried again before the time again.
 func (l *Likeness) Try(again time.Duration) { l.after = again }
 
-// Proven takes that a comparison of everything came to its end. It reports whether that is news.
+// Proven records that a comparison of everything came to its end. It reports whether that is news.
 func (l *Likeness) Proven() (news bool) {
 	news = !l.alike
 	*l = Likeness{alike: true}
 	return news
 }
 
-// Disproven takes that it is not worth it until some time. It reports whether that is news.
+// Disproven records that it is not worth it until some time. It reports whether that is news.
 func (l *Likeness) Disproven(until time.Duration) (news bool) {
 	news = l.alike
 	*l = Likeness{after: max(l.after, until)}
@@ -62,7 +62,7 @@ func (l *Likeness) Lost() bool {
 // Stream counts what a live REQ for everything brings, some hundreds at a time. The zero value has seen nothing.
 type Stream struct {
 	events int
-	idle   int // of these, what nobody wants
+	idle   int // events among them that nobody wants
 }
 
 // Brought takes the verdict on one event. It reports whether most is what nobody wants. What another relay brought before tells nothing.

@@ -12,7 +12,7 @@ import (
 type Move struct {
 	Swept  []Swept
 	Load   *REQ   // to be sent; nil where there is no room for more
-	Values int    // that each of its filters carries
+	Values int    // how many values each of its filters carries
 	Parts  []*REQ // Load is for their items too
 	// Overlap: Parts stay until Load is open. Else the caller closes them first, and adds their items to Load such that what they miss in
 	// between is asked for.
@@ -23,7 +23,7 @@ type Move struct {
 // Swept are items that lose their live REQ, or get none for want of room.
 type Swept struct {
 	REQ  *REQ          // to be closed; nil where the items had none
-	Lots []itemset.Lot // whose stored events are to be asked for now; other items wait for their turn
+	Lots []itemset.Lot // items whose stored events are to be asked for now; others wait for their turn
 }
 
 // Next opens a live REQ for waiting items as far as the relay's limit

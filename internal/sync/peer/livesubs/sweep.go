@@ -45,7 +45,7 @@ func (s *Side) sweepLater(l itemset.Lot, now time.Duration) {
 	}
 }
 
-// Swept takes that all stored events of swept items are here, and lets the items wait for their next turn. due is when their last turn came;
+// Swept records that all stored events of swept items are here, and lets the items wait for their next turn. due is when their last turn came;
 // 0 = this was the first time.
 func (s *Side) Swept(l itemset.Lot, due, now time.Duration) {
 	if due > 0 {

@@ -32,7 +32,7 @@ func (c *Closes) Sent(sub string, now time.Duration) {
 	c.sent = append(c.sent, sent{sub, now})
 }
 
-// Unheard takes that the relay threw messages away: what was closed just now may not have been heard.
+// Unheard records that the relay threw messages away: what was closed just now may not have been heard.
 func (c *Closes) Unheard(now time.Duration) {
 	for _, x := range c.sent {
 		if now-x.at <= closedLately {

@@ -9,7 +9,7 @@ const (
 	firstPart  = 1 << 16 // seconds that are asked first, where a connection ended before anything came
 )
 
-// Lost takes that the connection was lost while the answer was under way, at the time now. Whoever reads on with another connection calls
+// Lost records that the connection was lost while the answer was under way, at the time now. Whoever reads on with another connection calls
 // Resume. Where something came, the rest is asked in parts, as after Cut. Where nothing came, the next event may be so large that it ends the
 // connection: then the newest part is asked alone, half as long each time, and a second that ends the connection alone is left out. Lost reports
 // whether the next question is another one.

@@ -114,7 +114,7 @@ func (w window) next() Span {
 
 // page is what the relay has sent of the answer that is under way, each event counted once.
 type page struct {
-	times []int64 // of those in the window, as they came
+	times []int64 // creation times of the events in the window, as they came
 	n     int     // all of them
 	fresh int     // in the window, of an id that was not known
 }

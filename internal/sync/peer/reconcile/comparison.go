@@ -169,7 +169,7 @@ func (n *Comparison) Close() Compared {
 // release frees what only an open reconciliation needs.
 func (n *Comparison) release() { n.set, n.values, n.init, n.have = nil, nil, nil, nil }
 
-// Reopen takes that the relay lost the session of the window, and reports whether the caller opens another one: only once.
+// Reopen records that the relay lost the session of the window, and reports whether the caller opens another one: only once.
 func (n *Comparison) Reopen() bool {
 	again := !n.reopened
 	n.reopened = true

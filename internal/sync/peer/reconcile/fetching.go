@@ -73,13 +73,13 @@ func (b *Batch) Lacks() map[nostr.ID]struct{} { return b.lacks }
 // Of reports whether the batch belongs to a comparison.
 func (b *Batch) Of(n *Comparison) bool { return b.of == n }
 
-// Came takes that the event of an id is here now.
+// Came records that the event of an id is here now.
 func (b *Batch) Came(id nostr.ID) { delete(b.lacks, id) }
 
 // Shown takes an event that comes, before the door decides it: its time is known now.
 func (b *Batch) Shown(x Dated) { b.of.edge.date(x.ID, x.At) }
 
-// Answered takes that the request is answered and all that came is decided. Where some events
+// Answered records that the request is answered and all that came is decided. Where some events
 // of a request in the second round arrived and some did not, the relay gives fewer at once: the
 // rest is requested in smaller portions, as long as that pays. A portion of which nothing arrives is missing.
 func (b *Batch) Answered() {
@@ -139,7 +139,7 @@ func (n *fetching) miss(id nostr.ID) {
 	n.missing[id] = struct{}{}
 }
 
-// PutBack takes that the relay did not answer the request: what did not arrive is needed as before.
+// PutBack records that the relay did not answer the request: what did not arrive is needed as before.
 func (b *Batch) PutBack() {
 	for _, id := range b.ids {
 		if _, gone := b.lacks[id]; gone {
@@ -206,7 +206,7 @@ func (n *fetching) lastRound(t Terms) bool {
 	return true
 }
 
-// Arrived takes that an event is here now, by whatever request.
+// Arrived records that an event is here now, by whatever request.
 func (n *fetching) Arrived(id nostr.ID) { delete(n.missing, id) }
 
 // Has reports whether the event of an id came that the comparison was to get.

@@ -23,7 +23,7 @@ type Tour struct {
 	missing []nostr.ID     // of the page at hand, not asked yet: fetched by id
 	ids     []nostr.ID     // of the page at hand, not asked yet: what names them is asked for
 	page    []nostr.ID     // all ids of the page at hand
-	authors []nostr.PubKey // whose events are not asked for yet
+	authors []nostr.PubKey // authors whose events are not asked for yet
 	rounds  int
 	met     map[uint64]struct{} // authors of this round
 }
