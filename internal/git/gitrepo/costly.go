@@ -64,7 +64,6 @@ func (c *costly) ended(now time.Time, s shape, r gitproc.Run, err error) {
 	var failed *gitproc.Error
 	var x excess
 	switch {
-	case errors.Is(err, gitproc.ErrGaveWay):
 	case !errors.As(err, &failed) || !failed.Ending.ByLimit():
 		return
 	case failed.Ending == gitproc.OutOfMemory && !r.Greedy:
