@@ -79,6 +79,12 @@ func TestWhoFetchesWhatIsMuchWorkWaits(t *testing.T) {
 				t.Errorf("gave way: %d, %s", status, wait)
 			}
 		}
+		failing(w, "", &gitproc.Error{Command: "git upload-pack", Ending: gitproc.OutOfMemory, Early: true})
+		for i := range 2 { // a wrong guess of the server's
+			if status, _, text := fetch(stranger, 10+i); status != 200 || text != frame("ERR this server could not make the pack: try again later") {
+				t.Errorf("%d %q", status, text)
+			}
+		}
 		failing(w, "", fmt.Errorf("it: %w", &gitproc.Error{Command: "git upload-pack", Ending: gitproc.OutOfTime}))
 		if status, _, text := fetch(stranger, 3); status != 200 || !strings.Contains(text, "ran out of processor time") {
 			t.Errorf("%d %q", status, text)

@@ -147,10 +147,10 @@ func (x *exchange) waits() time.Duration {
 	return x.overfetched.wait(time.Now(), x.address())
 }
 
-// penalize makes the address wait where a fetch of it has failed because it was too much work.
+// penalize makes the address wait where a fetch of it has failed because it was too much work, and not because of a wrong guess of ours.
 func (x *exchange) penalize(err error) {
 	var said *gitproc.Error
-	if x.from.Visitor != nil && errors.As(err, &said) && said.Ending.ByLimit() {
+	if x.from.Visitor != nil && errors.As(err, &said) && said.Ending.ByLimit() && !said.Early {
 		x.overfetched.add(time.Now(), x.address())
 	}
 }
@@ -226,7 +226,7 @@ func excuse(err error) string {
 	case errors.Is(err, gitproc.ErrBusy):
 		return busy
 	}
-	if errors.As(err, &said) && said.Ending.ByLimit() {
+	if errors.As(err, &said) && said.Ending.ByLimit() && !said.Early {
 		return "this server could not make the pack: git " + said.Ending.String()
 	}
 	return "this server could not make the pack: try again later"

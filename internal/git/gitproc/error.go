@@ -18,6 +18,7 @@ type Error struct {
 	Ending  Ending
 	Code    int    // exit code, where Ending is Exited
 	Stderr  string // what it said: bounded, printable, and without the directories of the repository
+	Early   bool   // a limit ended it that was lower than what such work may take; who calls Run knows
 }
 
 // Ending says what ended a process that failed.

@@ -19,6 +19,7 @@ type shape struct {
 
 const (
 	costlyFor  = 10 * time.Minute
+	wholeEvery = time.Minute
 	mostCostly = 1024     // beyond, the one that was noted the longest ago is forgotten
 	largeRepo  = 64 << 20 // bytes of packs, from which on requests are heavy
 )
@@ -39,8 +40,9 @@ type costly struct {
 // excess is what was too much in a request.
 type excess struct {
 	at     time.Time
-	time   bool // it took too much of the processor, or all memory that one may have
-	memory bool // it needed more memory than was expected for the repository
+	time   bool      // it took too much of the processor, or all memory that one may have
+	whole  time.Time // when one of these was last run again with all of the processor time that its kind may have
+	memory bool      // it needed more memory than was expected for the repository
 }
 
 // bound sets how much a request may take.
@@ -59,15 +61,19 @@ func (c *costly) bound(now time.Time, s shape, r *gitproc.Run) {
 	}
 }
 
-// ended notes what was too much in a request that failed.
-func (c *costly) ended(now time.Time, s shape, r gitproc.Run, err error) {
+// ended notes what was too much in a request that failed. short is that bound left it less time than its kind may have. Where it ran into what was
+// only our guess, ended marks the *gitproc.Error as early.
+func (c *costly) ended(now time.Time, s shape, r gitproc.Run, short bool, err error) {
 	var failed *gitproc.Error
 	var x excess
 	switch {
 	case !errors.As(err, &failed) || !failed.Ending.ByLimit():
 		return
 	case failed.Ending == gitproc.OutOfMemory && !r.Greedy:
-		x.memory = true
+		failed.Early, x.memory = true, true
+	case failed.Ending == gitproc.OutOfTime && short:
+		failed.Early = true
+		return
 	default:
 		x.time = true
 	}
@@ -77,10 +83,35 @@ func (c *costly) ended(now time.Time, s shape, r gitproc.Run, err error) {
 		c.by = map[shape]excess{}
 	}
 	before := c.by[s]
-	c.by[s] = excess{at: now, time: x.time || before.time, memory: x.memory || before.memory}
+	c.by[s] = excess{at: now, time: x.time || before.time, memory: x.memory || before.memory, whole: before.whole}
 	if len(c.by) > mostCostly {
 		c.forget()
 	}
+}
+
+// again sets how much a request may take that failed by err, an early one, and reports whether it is to run again. All of the time has one of a shape
+// within wholeEvery: so many clients with such requests do not take what costly is to save.
+func (c *costly) again(now time.Time, s shape, r *gitproc.Run, cpu time.Duration, err error) bool {
+	var failed *gitproc.Error
+	if !errors.As(err, &failed) || !failed.Early {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.Heavy = true
+	x, known := c.by[s]
+	switch {
+	case failed.Ending == gitproc.OutOfMemory:
+		r.Greedy = true
+		return true
+	case now.Sub(x.whole) < wholeEvery:
+		return false
+	}
+	r.CPU = cpu
+	if x.whole = now; known {
+		c.by[s] = x
+	}
+	return true
 }
 
 // forget makes room for one more shape. The caller holds mu.

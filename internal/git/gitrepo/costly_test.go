@@ -27,25 +27,25 @@ func TestWhatWasTooMuchIsRemembered(t *testing.T) {
 	wants("at first", plain, small, gitproc.Run{})
 	wants("a large repository", plain, gitproc.Run{Reads: 64 << 20}, gitproc.Run{Heavy: true})
 	wants("a filter that may take bases away", shape{repo: ID{1}, work: "pack", filter: gitwire.FilterBlobLimit}, small, gitproc.Run{Heavy: true})
-	c.ended(now, plain, small, nil)
-	c.ended(now, plain, small, gitproc.ErrBusy)
-	c.ended(now, plain, small, limit(gitproc.Exited))
-	c.ended(now, plain, small, fmt.Errorf("git: %w", gitproc.ErrGaveWay))
+	c.ended(now, plain, small, false, nil)
+	c.ended(now, plain, small, false, gitproc.ErrBusy)
+	c.ended(now, plain, small, false, limit(gitproc.Exited))
+	c.ended(now, plain, small, false, fmt.Errorf("git: %w", gitproc.ErrGaveWay))
 	wants("after what was no limit", plain, small, gitproc.Run{})
-	c.ended(now, plain, small, limit(gitproc.OutOfMemory))
+	c.ended(now, plain, small, false, limit(gitproc.OutOfMemory))
 	wants("more memory than was expected", plain, small, gitproc.Run{Heavy: true, Greedy: true})
-	c.ended(now, plain, gitproc.Run{Reads: 8 << 20, Greedy: true}, limit(gitproc.OutOfMemory))
+	c.ended(now, plain, gitproc.Run{Reads: 8 << 20, Greedy: true}, false, limit(gitproc.OutOfMemory))
 	wants("more memory than there is", plain, small, gitproc.Run{Heavy: true, Greedy: true, CPU: 4 * time.Second})
 	other := plain
 	other.haves = true
-	c.ended(now, other, small, limit(gitproc.OutOfTime))
+	c.ended(now, other, small, false, limit(gitproc.OutOfTime))
 	wants("too much of the processor", other, small, gitproc.Run{Heavy: true, CPU: 4 * time.Second})
 	wants("what may take less", other, gitproc.Run{Reads: 8 << 20, CPU: time.Second}, gitproc.Run{Heavy: true, CPU: time.Second})
 	wants("another repository", shape{repo: ID{2}, work: "pack"}, small, gitproc.Run{})
 	now = now.Add(10*time.Minute + 1)
 	wants("later", plain, small, gitproc.Run{})
 	for i := range 3 * mostCostly {
-		c.ended(now.Add(time.Duration(i)), shape{repo: ID{byte(i), byte(i >> 8)}}, small, limit(gitproc.OutOfTime))
+		c.ended(now.Add(time.Duration(i)), shape{repo: ID{byte(i), byte(i >> 8)}}, small, false, limit(gitproc.OutOfTime))
 	}
 	if len(c.by) != mostCostly {
 		t.Errorf("%d are remembered", len(c.by))

@@ -66,7 +66,7 @@ func (d *Disk) Look(ctx context.Context, repo ID, l Looking) (Look, error) {
 	}
 	err := d.serve(ctx, shape{repo: repo, work: "look"}, gitproc.Inspect(), gitproc.Run{
 		Party: l.Party, In: &x.questions, Out: x, CPU: lookCPU, AtOnce: true, Ended: x.questions.end,
-	})
+	}, nil)
 	if err == nil && len(x.expected) > 0 {
 		err = fmt.Errorf("repository %s: git did not answer all it was asked", repo)
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
@@ -17,9 +18,9 @@ import (
 // Pack writes to out the pack for a fetch by a client that has no objects yet.
 func (d *Disk) Pack(ctx context.Context, repo ID, f *gitwire.Fetch, party string, out io.Writer) error {
 	d.demand.count(repo)
-	in := &idReader{groups: []idGroup{{ids: f.Tips()}}}
+	in := func() io.Reader { return &idReader{groups: []idGroup{{ids: f.Tips()}}} }
 	s := shape{repo: repo, work: "pack", filter: f.Filter.Kind}
-	return d.serve(ctx, s, gitproc.PackReachable(f.OfsDelta, f.IncludeTag, f.Filter), gitproc.Run{Party: party, In: in, Out: out})
+	return d.serve(ctx, s, gitproc.PackReachable(f.OfsDelta, f.IncludeTag, f.Filter), gitproc.Run{Party: party, Out: out}, in)
 }
 
 // Upload has git upload-pack answer a fetch, and writes the answer to out.
@@ -27,11 +28,11 @@ func (d *Disk) Upload(ctx context.Context, repo ID, q gitwire.Request, party str
 	if q.Fetch == nil {
 		return errors.New("upload-pack: the request is no fetch")
 	}
-	in := bytes.NewReader(q.ForUploadPack().AppendTo(nil))
+	in := func() io.Reader { return bytes.NewReader(q.ForUploadPack().AppendTo(nil)) }
 	f := q.Fetch
 	bitmaps := len(f.Haves) == 0
 	s := shape{repo: repo, work: "upload", filter: f.Filter.Kind, haves: len(f.Haves) > 0, depth: partial(f)}
-	return d.serve(ctx, s, gitproc.UploadPack(bitmaps), gitproc.Run{Party: party, Protocol: int(q.Version), In: in, Out: out})
+	return d.serve(ctx, s, gitproc.UploadPack(bitmaps), gitproc.Run{Party: party, Protocol: int(q.Version), Out: out}, in)
 }
 
 // partial reports whether a fetch is of a part of the history.
@@ -53,7 +54,8 @@ func (d *Disk) Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party
 		sizes = append(sizes, n)
 		return nil
 	}}
-	err := d.serve(ctx, shape{repo: repo, work: "sizes"}, gitproc.Measure(), gitproc.Run{Party: party, In: &idReader{groups: []idGroup{{ids: ids}}}, Out: out})
+	in := func() io.Reader { return &idReader{groups: []idGroup{{ids: ids}}} }
+	err := d.serve(ctx, shape{repo: repo, work: "sizes"}, gitproc.Measure(), gitproc.Run{Party: party, Out: out}, in)
 	if err == nil && len(sizes) != len(ids) {
 		err = fmt.Errorf("git told %d sizes of %d objects", len(sizes), len(ids))
 	}
@@ -63,8 +65,9 @@ func (d *Disk) Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party
 	return sizes, nil
 }
 
-// serve runs git in a repository for a client that fetches.
-func (d *Disk) serve(ctx context.Context, s shape, c gitproc.Command, r gitproc.Run) error {
+// serve runs git in a repository for a client that fetches; in returns what git reads. Where git runs into what was only a guess of ours before it has
+// written anything, it runs once more; with a nil in it does not.
+func (d *Disk) serve(ctx context.Context, s shape, c gitproc.Command, r gitproc.Run, in func() io.Reader) error {
 	there, err := d.dir.exists(s.repo)
 	if err == nil && !there {
 		err = ErrNoRepository
@@ -75,15 +78,40 @@ func (d *Disk) serve(ctx context.Context, s shape, c gitproc.Command, r gitproc.
 	if err == nil {
 		r.Kind, r.At = gitproc.Fetch, gitproc.Dirs{Repository: d.dir.abs(s.repo.path())}
 		r.Reads = max(1, r.Reads)
-		now := d.now()
-		d.costly.bound(now, s, &r)
-		err = d.run(ctx, c, r, s.repo)
-		d.costly.ended(now, s, r, err)
+		out := &firstWrite{Writer: r.Out}
+		cpu := r.CPU
+		r.Out = out
+		d.costly.bound(d.now(), s, &r)
+		err = d.attempt(ctx, s, c, r, cpu, in)
+		if in != nil && !out.begun && d.costly.again(d.now(), s, &r, cpu, err) {
+			err = d.attempt(ctx, s, c, r, cpu, in)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("repository %s: %w", s.repo, err)
 	}
 	return nil
+}
+
+// attempt runs git once. cpu is what requests of the kind may take of the processor.
+func (d *Disk) attempt(ctx context.Context, s shape, c gitproc.Command, r gitproc.Run, cpu time.Duration, in func() io.Reader) error {
+	if in != nil {
+		r.In = in()
+	}
+	err := d.run(ctx, c, r, s.repo)
+	d.costly.ended(d.now(), s, r, r.CPU != cpu, err)
+	return err
+}
+
+// firstWrite notes whether anything was written.
+type firstWrite struct {
+	io.Writer
+	begun bool
+}
+
+func (o *firstWrite) Write(p []byte) (int, error) {
+	o.begun = true
+	return o.Writer.Write(p)
 }
 
 // Size returns how many bytes the files of the repository's packs have, and how many packs there are.
