@@ -28,6 +28,7 @@ const (
 	oldGroupMode = "100664"
 	linkMode     = "120000"
 	lookLink     = 4 << 10 // bytes of the path to which a link leads
+	lookLinks    = 8       // links that are followed, and of which one may be chosen
 )
 
 // Looking says what a page shows of a repository, and so what Disk.Look has to find.
@@ -36,7 +37,7 @@ type Looking struct {
 	// Choose names one of the files of that directory, "" for none. Links and directories are not among them.
 	Choose func(names []string) string
 	// Elsewhere has the paths of directories, constants, of which Choose gets the files where it has chosen none before. With Follow links are among
-	// the names, and what one within the repository leads to is read.
+	// the names, and what one within the repository leads to is read; for one that leads to no file there, Choose is asked again.
 	Elsewhere []string
 	Follow    bool
 	MaxBytes  int64              // Look reads no larger file
@@ -83,9 +84,16 @@ type looking struct {
 	found Look
 	trees []object           // the uppermost directory, and those of Elsewhere
 	dates []gitwire.ObjectID // of commits that are small enough
-	file  gitwire.ObjectID   // what is chosen
-	dir   string             // its directory, "" for the uppermost
-	link  bool               // it is a link
+	files []chosen           // what is chosen; each after the first stands in for links that lead nowhere
+	links int                // how many were followed
+}
+
+// chosen is a file, or a link that may lead to one.
+type chosen struct {
+	name string // as Look tells it
+	dir  string // its directory, "" for the uppermost
+	id   gitwire.ObjectID
+	link bool
 }
 
 func (x *looking) start() {
@@ -139,65 +147,120 @@ func (x *looking) readAll() error {
 
 // choose has Choose choose among the files of a directory, by its place among the trees.
 func (x *looking) choose(place int, o object) error {
-	if x.found.Name != "" {
+	if n := len(x.files); n > 0 && !x.files[n-1].link {
 		return nil
 	}
+	var dir string
+	if place > 0 {
+		dir = x.Elsewhere[place-1]
+	}
 	var names []string
-	var ids []gitwire.ObjectID
-	links := map[string]bool{}
-	for tree := o.contents; len(tree) > 0; {
+	at := map[string]chosen{}
+	err := entries(o.contents, func(mode, name string, id gitwire.ObjectID) {
+		if link := mode == linkMode; isFile(mode) || link && x.Follow {
+			names, at[name] = append(names, name), chosen{path.Join(dir, name), dir, id, link}
+		}
+	})
+	for err == nil && len(x.files) < lookLinks {
+		name := x.Choose(names)
+		file, ok := at[name]
+		if name == "" || !ok {
+			break
+		}
+		if x.files = append(x.files, file); !file.link {
+			break
+		}
+		names = slices.DeleteFunc(names, func(n string) bool { return n == name })
+		delete(at, name)
+	}
+	return err
+}
+
+func isFile(mode string) bool { return mode == fileMode || mode == programMode || mode == oldGroupMode }
+
+// entries calls do with each entry of a directory.
+func entries(tree []byte, do func(mode, name string, id gitwire.ObjectID)) error {
+	for len(tree) > 0 {
 		mode, rest, ok := bytes.Cut(tree, []byte(" "))
 		name, rest, end := bytes.Cut(rest, []byte{0})
 		if !ok || !end || len(rest) < len(sum{}) {
 			return errors.New("a directory cannot be read")
 		}
-		links[string(name)] = string(mode) == linkMode
-		switch m := string(mode); {
-		case m == fileMode, m == programMode, m == oldGroupMode, m == linkMode && x.Follow:
-			names, ids = append(names, string(name)), append(ids, sum(rest[:len(sum{})]).id())
-		}
+		do(string(mode), string(name), sum(rest[:len(sum{})]).id())
 		tree = rest[len(sum{}):]
 	}
-	name := x.Choose(names)
-	if i := slices.Index(names, name); name != "" && i >= 0 {
-		x.found.Name, x.file, x.link = name, ids[i], links[name]
-		if place > 0 {
-			x.dir = x.Elsewhere[place-1]
-			x.found.Name = x.dir + "/" + name
-		}
-	}
 	return nil
 }
 
+// measure goes on with the next file that was chosen. Without one the look is over.
 func (x *looking) measure() error {
-	switch {
-	case x.found.Name == "":
+	if len(x.files) == 0 {
 		x.round(nil)
-	case x.link:
-		x.follow()
+		return nil
+	}
+	file := x.files[0]
+	x.files = x.files[1:]
+	return x.open(file)
+}
+
+func (x *looking) open(file chosen) error {
+	switch {
+	case !file.link:
+		x.measureAt(file)
+	case x.links == lookLinks:
+		return x.measure()
 	default:
-		x.measureAt(x.file, "")
+		x.links++
+		x.follow(file)
 	}
 	return nil
 }
 
-// follow reads where a link leads, and measures what is there. One that leads out of the repository leads nowhere.
-func (x *looking) follow() {
-	var link object
+// follow reads where a link leads. One that leads out of the repository leads nowhere.
+func (x *looking) follow(link chosen) {
+	var o object
 	to, within := "", false
-	x.info(x.file, "", func(o object) error { link = o; return nil })
+	x.info(link.id, "", func(got object) error { o = got; return nil })
 	x.round(func() error {
-		if link.kind == "blob" && link.size <= lookLink {
-			x.read(x.file, "", func(o object) error { to, within = leads(x.dir, string(o.contents)); return nil })
+		if o.kind != "blob" || o.size > lookLink {
+			return x.measure()
 		}
+		x.read(link.id, "", func(o object) error { to, within = leads(link.dir, string(o.contents)); return nil })
 		x.round(func() error {
-			if within {
-				x.measureAt(x.Commit, ":"+to)
-				return nil
+			if !within {
+				return x.measure()
 			}
-			x.found.Name = ""
-			x.round(nil)
+			x.find(link.name, to)
 			return nil
+		})
+		return nil
+	})
+}
+
+// find looks for what a link leads to, in its directory: a file, or another link.
+func (x *looking) find(name, at string) {
+	dir, base := path.Split(at)
+	dir = strings.TrimSuffix(dir, "/")
+	suffix := ":" + dir // the uppermost too
+	var tree object
+	var file chosen
+	x.info(x.Commit, suffix, func(o object) error { tree = o; return nil })
+	x.round(func() error {
+		if tree.kind != "tree" || tree.size > lookTree {
+			return x.measure()
+		}
+		x.read(x.Commit, suffix, func(o object) error {
+			return entries(o.contents, func(mode, entry string, id gitwire.ObjectID) {
+				if entry == base && (isFile(mode) || mode == linkMode) {
+					file = chosen{name, dir, id, mode == linkMode}
+				}
+			})
+		})
+		x.round(func() error {
+			if file.name == "" {
+				return x.measure()
+			}
+			return x.open(file)
 		})
 		return nil
 	})
@@ -212,20 +275,19 @@ func leads(dir, to string) (string, bool) {
 	return p[1:], p != "/" && path.Join(dir, to) == p[1:]
 }
 
-// measureAt reads a file that is not too large: an object, or with a suffix what is at a path of a commit.
-func (x *looking) measureAt(id gitwire.ObjectID, suffix string) {
-	var file object
-	x.info(id, suffix, func(o object) error { file = o; return nil })
+// measureAt reads a file that is not too large.
+func (x *looking) measureAt(file chosen) {
+	var o object
+	x.info(file.id, "", func(got object) error { o = got; return nil })
 	x.round(func() error {
 		switch {
-		case file.kind != "blob" && x.link:
-			x.found.Name = "" // it leads to a directory, or to nothing
-		case file.kind != "blob":
-			return fmt.Errorf("the file %s is not there", x.file)
-		case file.size > x.MaxBytes:
-			x.found.Large = true
+		case o.kind != "blob":
+			return fmt.Errorf("the file %s is not there", file.id)
+		case o.size > x.MaxBytes:
+			x.found.Name, x.found.Large = file.name, true
 		default:
-			x.read(id, suffix, func(o object) error { x.found.Text = bytes.Clone(o.contents); return nil })
+			x.found.Name = file.name
+			x.read(file.id, "", func(o object) error { x.found.Text = bytes.Clone(o.contents); return nil })
 		}
 		x.round(func() error { x.round(nil); return nil })
 		return nil

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,17 +155,54 @@ none
 M 120000 inline self
 data 1
 .
+M 120000 inline again
+data 7
+./twice
+M 120000 inline twice
+data 7
+docs/up
+M 120000 inline out.md
+data 16
+../../etc/passwd
+M 120000 inline loop.md
+data 7
+loop.md
+M 120000 inline pool.md
+data 8
+.//again
+M 120000 inline linked
+data 4
+docs
+M 120000 inline through
+data 16
+linked/readme.md
 
 `)
 	main := c.id("main")
 	push(t, d, some(1), c.pack(c.refs()...), gitrepo.Proving{Tips: ids{main}})
 	for name, want := range map[string][2]string{
 		"readme.md": {"docs/readme.md", "in docs"}, "up": {"docs/up", "above"}, "above": {"above", "above"}, "down": {"down", "deep"}, "deep.md": {}, "out": {}, "fixed": {}, "absolute": {}, "around": {}, "directory": {}, "nowhere": {}, "self": {},
+		"twice": {"twice", "above"}, "pool.md": {"pool.md", "above"}, "loop.md": {}, "through": {},
 	} {
 		l := gitrepo.Looking{Commit: main, Choose: called(name), MaxBytes: 10, Elsewhere: []string{".github", "docs"}, Follow: true}
 		got, err := d.Look(t.Context(), some(1), l)
 		if err != nil || got.Name != want[0] || string(got.Text) != want[1] {
 			t.Errorf("%s: %q %q, %v", name, got.Name, got.Text, err)
+		}
+	}
+	// In place of links that lead nowhere the next best is read.
+	for _, tt := range []struct{ best, want string }{{"out.md above", "above"}, {"loop.md out.md readme.md", "docs/readme.md"}, {"self nowhere out.md loop.md", ""}} {
+		best := func(names []string) string {
+			for name := range strings.FieldsSeq(tt.best) {
+				if slices.Contains(names, name) {
+					return name
+				}
+			}
+			return ""
+		}
+		l := gitrepo.Looking{Commit: main, Choose: best, MaxBytes: 10, Elsewhere: []string{".github", "docs"}, Follow: true}
+		if got, err := d.Look(t.Context(), some(1), l); err != nil || got.Name != tt.want || (tt.want == "") != (got.Text == nil) {
+			t.Errorf("%s: %q %q, %v", tt.best, got.Name, got.Text, err)
 		}
 	}
 	got, err := d.Look(t.Context(), some(1), gitrepo.Looking{Commit: main, Choose: called("down"), MaxBytes: 3, Follow: true})
