@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/contain"
@@ -59,7 +60,7 @@ func (l Limits) withDefaults() Limits {
 // Door is the one way in for events. Build it with New, give its Sources to those who bring events, and Run it once.
 type Door struct {
 	store    *store.Store
-	rules    policy.Rules // the rules at the start; the writer has the rules in force
+	rules    atomic.Pointer[policy.Rules] // in force
 	verifier nostr.Verifier
 	now      func() time.Time
 	workers  int
@@ -95,12 +96,13 @@ type Door struct {
 // New builds a Door. It does nothing until Run, but Sources may submit events before.
 func New(c Config) *Door {
 	d := &Door{
-		store: c.Store, rules: c.Rules, verifier: c.Verifier, now: c.Now, workers: c.Workers,
+		store: c.Store, verifier: c.Verifier, now: c.Now, workers: c.Workers,
 		limits: c.Limits.withDefaults(), log: c.Logger, faults: c.Faults, ledger: c.Ledger,
 		stop: make(chan struct{}), wake: make(chan struct{}, 1), ruleChanges: make(chan ruleChange, 1), turnRequests: make(chan turnRequest, 1),
 		copies: make(map[nostr.ID]*sameID), parties: make(map[string]*party),
 		toCheck: newFairQueue(checkLane), toDecide: newFairQueue(decideLane),
 	}
+	d.rules.Store(&c.Rules)
 	d.work = sync.NewCond(&d.mu)
 	if d.verifier == nil {
 		d.verifier = nostr.Schnorr{}
@@ -124,6 +126,9 @@ func (d *Door) Source(c SourceConfig) *Source {
 	d.sources++
 	return &Source{door: d, conf: c, party: d.joinParty(c.Party)}
 }
+
+// Rules returns the rules in force.
+func (d *Door) Rules() policy.Rules { return *d.rules.Load() }
 
 // Occupied returns how many sources are open, and how many places the events of all sources take.
 func (d *Door) Occupied() (sources, places int) {

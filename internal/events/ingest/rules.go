@@ -71,6 +71,7 @@ func (w *writer) takeOver(rules policy.Rules) error {
 	}
 	w.finish()
 	w.rules = rules
+	w.door.rules.Store(&rules)
 	w.known.reset()
 	if looser {
 		w.orphans.each(w.promotion.reconsider)

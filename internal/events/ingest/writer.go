@@ -53,7 +53,7 @@ type writer struct {
 }
 
 func newWriter(d *Door) *writer {
-	w := &writer{door: d, rules: d.rules, ledger: d.ledger, crowds: newCrowds(), away: newLeaving(d.limits.BatchEvents)}
+	w := &writer{door: d, rules: d.Rules(), ledger: d.ledger, crowds: newCrowds(), away: newLeaving(d.limits.BatchEvents)}
 	w.expiry.w, w.promotion.w, w.forgets.w, w.purging.w, w.lapsing.w = w, w, w, w, w
 	w.chores = []chore{&w.expiry, &w.promotion, &w.forgets, &w.purging, &w.lapsing}
 	w.known.reset()

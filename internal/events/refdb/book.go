@@ -2,7 +2,9 @@ package refdb
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
@@ -11,12 +13,15 @@ import (
 )
 
 // book knows which events wait, by the identifiers of the repositories that they concern. The store ends waits in many ways of which the
-// book does not hear, so an event in the book may wait no longer. When there are too many such events, the book reads all anew.
+// book does not hear, so an event in the book may wait no longer. When there are too many such events, the book reads all anew. The writer
+// notes an event before it commits it, so the book knows whatever waits in a View. Any number of goroutines may use a book.
 type book struct {
 	store *store.Store
+
+	mu    sync.Mutex
 	by    map[string]map[nostr.ID]bool // nil before the first use
 	size  int
-	fresh []*nostr.Event // events that wait since the open batch began
+	fresh []*nostr.Event // events that wait since the open batch began, which no View has yet
 	large []largeWait    // the large events in by, in the order in which they came
 }
 
@@ -30,7 +35,7 @@ type largeWait struct {
 // surplus is how many entries the book may have beyond twice the number of waiting events before it reads all anew.
 const surplus = 1000
 
-// load reads all waiting events, unless the book knows them.
+// load reads all waiting events, unless the book knows them. The caller holds mu.
 func (b *book) load() error {
 	if b.by != nil && b.size <= 2*b.store.Waits()+surplus {
 		return nil
@@ -43,14 +48,15 @@ func (b *book) load() error {
 		b.by = nil
 		return fmt.Errorf("what waits for git data: %w", err)
 	}
+	for _, e := range b.fresh {
+		b.add(e)
+	}
 	return nil
 }
 
-// add notes an event that waits.
+// add notes an event that waits. The caller holds mu.
 func (b *book) add(e *nostr.Event) {
-	if e.Size() > policy.MaxEventBytes {
-		b.large = append(b.large, largeWait{e.ID, e.PubKey, e.Size()})
-	}
+	size := b.size
 	for _, d := range identifiers(e) {
 		if b.by[d] == nil {
 			b.by[d] = map[nostr.ID]bool{}
@@ -60,80 +66,75 @@ func (b *book) add(e *nostr.Event) {
 			b.size++
 		}
 	}
+	if b.size > size && e.Size() > policy.MaxEventBytes {
+		b.large = append(b.large, largeWait{e.ID, e.PubKey, e.Size()})
+	}
 }
 
 // wait notes an event that waits from the open batch on.
-func (b *book) wait(e *nostr.Event) { b.fresh = append(b.fresh, e) }
-
-// undone forgets the events of the dropped batch.
-func (b *book) undone() { b.fresh = nil }
-
-// kept notes the events of the open batch for good, now that the batch is durable.
-func (b *book) kept() {
+func (b *book) wait(e *nostr.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fresh = append(b.fresh, e)
 	if b.by != nil {
-		for _, e := range b.fresh {
-			b.add(e)
-		}
+		b.add(e)
 	}
+}
+
+// ended notes that the open batch has become durable or was dropped. Whoever asks finds out which.
+func (b *book) ended() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.fresh = nil
 }
 
-// of returns the waiting events that concern an identifier and have not expired, but for those that the turn leaves out, in no order. Its
-// errors are a Fault where they are over one event.
-func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
+// ids returns what may wait and concerns an identifier.
+func (b *book) ids(d string) ([]nostr.ID, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if err := b.load(); err != nil {
 		return nil, err
 	}
-	var out []*nostr.Event
-	seen := map[nostr.ID]bool{}
-	look := func(id nostr.ID) error {
-		if t.Left != nil && t.Left(id) {
-			return nil
+	return slices.Collect(maps.Keys(b.by[d])), nil
+}
+
+// of returns the waiting events that concern an identifier and have not expired, but for those that the snapshot leaves out, in no order.
+// Its errors are a Fault where they are over one event.
+func (b *book) of(t snapshot, d string) (out []*nostr.Event, err error) {
+	ids, err := b.ids(d)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if t.leaves(id) {
+			continue
 		}
 		w, err := t.Waiting(id)
-		if err == nil && w.Event != nil && !seen[id] && !expired(t, w.Event) {
-			seen[id] = true
-			out = append(out, w.Event)
-		}
-		return faultOf(id, err)
-	}
-	for id := range b.by[d] {
-		if err := look(id); err != nil {
+		if err := t.faultOver(id, err); err != nil {
 			return nil, err
 		}
-	}
-	for _, e := range b.fresh {
-		for _, x := range identifiers(e) {
-			if x == d {
-				if err := look(e.ID); err != nil {
-					return nil, err
-				}
-			}
+		if w.Event != nil && !expired(t, w.Event) {
+			out = append(out, w.Event)
 		}
 	}
 	return out, nil
 }
 
 // expired reports whether an event has expired (NIP-40). Its wait may go on for some minutes.
-func expired(t Turn, e *nostr.Event) bool {
+func expired(t snapshot, e *nostr.Event) bool {
 	at, ok := e.Expiration()
-	return ok && at <= t.Now.Unix()
+	return ok && at <= t.now().Unix()
 }
 
 // largeWaits returns the large waiting events, in the order in which they came.
 func (b *book) largeWaits(t Turn) ([]largeWait, error) {
-	if err := b.load(); err != nil {
+	all, err := b.allLarge()
+	if err != nil {
 		return nil, err
 	}
 	waits := func(w largeWait) (bool, error) {
 		k, err := t.Known(w.id)
 		return k.State == store.InWaiting, err
-	}
-	all := slices.Clone(b.large)
-	for _, e := range b.fresh {
-		if e.Size() > policy.MaxEventBytes {
-			all = append(all, largeWait{e.ID, e.PubKey, e.Size()})
-		}
 	}
 	seen, left := map[nostr.ID]bool{}, all[:0]
 	for _, w := range all {
@@ -147,6 +148,13 @@ func (b *book) largeWaits(t Turn) ([]largeWait, error) {
 		}
 	}
 	return left, nil
+}
+
+func (b *book) allLarge() ([]largeWait, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	err := b.load()
+	return slices.Clone(b.large), err
 }
 
 // anonymous takes the place of the identifiers for updates that name no repository: the pull requests that they update name one.

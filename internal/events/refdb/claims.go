@@ -2,14 +2,19 @@ package refdb
 
 import (
 	"math"
+	"sync"
 
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// claims remembers waiting announcements as they were read. The store never gives an entry's number to another event, unless it drops the
-// entry's batch: then eventReader.undone empties claims.
-type claims map[store.Seq]claim
+// claims remembers announcements as they were read. The store never gives an entry's number to another event, unless it drops the
+// entry's batch: then forget empties claims. Any number of goroutines may use claims.
+type claims struct {
+	mu sync.Mutex
+	by map[store.Seq]claim
+}
 
 // claimsKept is how many announcements claims remembers, and claimKeys how many keys each of them may list: both bound the memory.
 const (
@@ -17,19 +22,19 @@ const (
 	claimKeys  = 20
 )
 
-// claim is one waiting announcement; readable is false for a malformed one.
+// claim is one announcement; readable is false for a malformed one.
 type claim struct {
 	refs.Announcement
 	readable bool
 	expires  int64 // unix time; the largest number where it does not expire
 }
 
-// read returns the waiting announcement with that number.
-func (c *claims) read(t Turn, seq store.Seq) (claim, error) {
-	if x, ok := (*c)[seq]; ok {
+// read returns the announcement with that number, whose event get reads.
+func (c *claims) read(seq store.Seq, get func(store.Seq) (*nostr.Event, error)) (claim, error) {
+	if x, ok := c.get(seq); ok {
 		return x, nil
 	}
-	e, err := t.WaitingEvent(seq)
+	e, err := get(seq)
 	if err != nil {
 		return claim{}, err
 	}
@@ -41,9 +46,28 @@ func (c *claims) read(t Turn, seq store.Seq) (claim, error) {
 	if len(a.Listed) > claimKeys {
 		return x, nil
 	}
-	if *c == nil || len(*c) >= claimsKept {
-		*c = claims{}
-	}
-	(*c)[seq] = x
+	c.put(seq, x)
 	return x, nil
+}
+
+func (c *claims) get(seq store.Seq) (claim, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x, ok := c.by[seq]
+	return x, ok
+}
+
+func (c *claims) put(seq store.Seq, x claim) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == nil || len(c.by) >= claimsKept {
+		c.by = map[store.Seq]claim{}
+	}
+	c.by[seq] = x
+}
+
+func (c *claims) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.by = nil
 }

@@ -76,17 +76,16 @@ type Mirror struct {
 	Tips   []gitwire.ObjectID // in the order of Events
 }
 
-// mirrorsAtOnce is how many tips one turn, for which all events wait, mirrors. The rest follows with the next change, or when something
-// finds that it is missing.
+// mirrorsAtOnce is how many tips Unmirrored returns. The rest follows with the next change, or when something finds that it is missing.
 const mirrorsAtOnce = 256
 
 // Unmirrored returns which tips of a contributed repository the announced repositories here lack, though its pull requests name them. A
 // repository that has lost its files lacks tips which its own refs name.
-func (l *Ledger) Unmirrored(t Turn, of nip34.Address) (from Repository, out []Mirror, err error) {
-	if from, err = Read(t, of); err != nil || from.Dir.IsZero() {
+func (r *Reader) Unmirrored(of nip34.Address) (from Repository, out []Mirror, err error) {
+	if from, err = Read(r, of); err != nil || from.Dir.IsZero() {
 		return from, nil, err
 	}
-	m := mirroring{data: l.data, t: t, at: map[nip34.Address]int{}}
+	m := mirroring{data: r.data, t: r, at: map[nip34.Address]int{}}
 	lost, err := m.lacks(from.Dir, from.Refs.PullRequests)
 	if err != nil {
 		return from, nil, fmt.Errorf("what %s has lost: %w", of, err)
@@ -113,7 +112,7 @@ func (l *Ledger) Unmirrored(t Turn, of nip34.Address) (from Repository, out []Mi
 // mirroring collects the tips of a contributed repository that announced repositories lack.
 type mirroring struct {
 	data  gitData
-	t     Turn
+	t     *Reader
 	out   []Mirror
 	shown [][]refs.Pull         // for each of out, the pull requests that already have a ref there
 	at    map[nip34.Address]int // indexes of out; -1 where the repository is not hosted here
@@ -180,7 +179,7 @@ func (m *mirroring) indexOf(of nip34.Address) (int, error) {
 	}
 	m.at[of] = -1
 	own, err := announcementsOf(m.t, of)
-	if err != nil || !slices.ContainsFunc(own, m.t.Serves) {
+	if err != nil || !slices.ContainsFunc(own, m.t.serves) {
 		return -1, err
 	}
 	r, err := Read(m.t, of)

@@ -113,6 +113,13 @@ func (d *desk) turn(work func(t refdb.Turn) error) error {
 	return nil
 }
 
+// reader reads what is durable now.
+func (d *desk) reader() *refdb.Reader {
+	v := d.store.View()
+	d.Cleanup(v.Close)
+	return d.ledger.Reader(v, d.rules, d.now)
+}
+
 // add stores an event in the batch.
 func (d *desk) add(t refdb.Turn, e *nostr.Event) {
 	d.Helper()

@@ -18,23 +18,22 @@ type eventReader struct {
 }
 
 // undone forgets what was read of the dropped batch, as the store will give its numbers to other events.
-func (r *eventReader) undone() { r.claims = nil }
+func (r *eventReader) undone() { r.claims.forget() }
 
 // family reads all announcements with an identifier.
-func (r *eventReader) family(t Turn, d string) (*family, error) {
+func (r *eventReader) family(t snapshot, d string) (*family, error) {
 	f := &family{t: t, d: d}
-	same, err := t.Announced(d)
+	listings, err := t.listings(d)
 	if err != nil {
 		return nil, fmt.Errorf("announcements of %.40q: %w", d, err)
 	}
-	listings := same.Listings()
 	for _, x := range listings {
 		f.served = append(f.served, refs.Announcement{D: d, Listing: x})
 	}
 	f.servedCouncils = grasp.FamilyOf(listings).Councils()
 	err = t.EachWaitingAnnouncement(d, func(seq store.Seq) error {
-		a, err := r.claims.read(t, seq)
-		if err == nil && a.readable && a.expires > t.Now.Unix() {
+		a, err := r.claims.read(seq, t.WaitingEvent)
+		if err == nil && a.readable && a.expires > t.now().Unix() {
 			f.waiting = append(f.waiting, a.Announcement)
 			listings = append(listings, a.Listing)
 		}
@@ -81,7 +80,7 @@ func (r *eventReader) contributions(e *nostr.Event) []nip34.Address {
 }
 
 // announcementsOf returns the announcements at an address: the served one and the waiting one, as far as there are.
-func announcementsOf(t Turn, of nip34.Address) (out []*nip34.Announcement, err error) {
+func announcementsOf(t snapshot, of nip34.Address) (out []*nip34.Announcement, err error) {
 	address := of.String()
 	e, ok, err := t.At(address)
 	if err != nil {
@@ -113,11 +112,11 @@ func announcementsOf(t Turn, of nip34.Address) (out []*nip34.Announcement, err e
 }
 
 // serves reports whether the announcement at an address names this service, so that people expect the git data here.
-func serves(t Turn, of nip34.Address) (bool, error) {
+func serves(t snapshot, of nip34.Address) (bool, error) {
 	e, ok, err := t.At(of.String())
 	if err != nil || !ok {
 		return false, err
 	}
 	a, err := nip34.ParseAnnouncement(e)
-	return err == nil && t.Serves(a), nil
+	return err == nil && t.serves(a), nil
 }

@@ -12,7 +12,7 @@ import (
 
 // family has all announcements with one identifier.
 type family struct {
-	t              Turn
+	t              snapshot
 	d              string
 	served         []refs.Announcement
 	waiting        []refs.Announcement
@@ -116,7 +116,7 @@ func (f *family) state(author nostr.PubKey, waiting bool) (*refs.State, error) {
 }
 
 // dirOf returns the directory of a repository, the zero Dir if it has no data.
-func dirOf(t Turn, of nip34.Address) (Dir, error) {
+func dirOf(t snapshot, of nip34.Address) (Dir, error) {
 	row, err := t.Row(RowName(of))
 	if row == nil || err != nil {
 		return Dir{}, err
@@ -162,7 +162,7 @@ func (f *family) firstHome(author nostr.PubKey) (nostr.PubKey, error) {
 		if err != nil {
 			return owner, err
 		}
-		if slices.ContainsFunc(own, f.t.Serves) {
+		if slices.ContainsFunc(own, f.t.serves) {
 			return owner, nil
 		}
 	}

@@ -91,7 +91,7 @@ func (g gitData) tipsIn(of nip34.Address, dir Dir, some []refs.PullRequest) (her
 }
 
 // tipIsHere reports whether a repository that the pull request names has the tip.
-func (g gitData) tipIsHere(t Turn, p refs.PullRequest) (bool, error) {
+func (g gitData) tipIsHere(t snapshot, p refs.PullRequest) (bool, error) {
 	for _, of := range p.Repositories {
 		dir, err := dirOf(t, of)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/events/store"
@@ -14,24 +13,24 @@ import (
 
 // ofContributed returns the Lack of a contributed repository: what the signer's waiting pull requests name that no announced repository here
 // waits for. It is Hosted once anything came there, and while something waits for that.
-func (l *lacking) ofContributed(t Turn, of nip34.Address) (out Lack, err error) {
+func (r *Reader) ofContributed(of nip34.Address) (out Lack, err error) {
 	out.Of = of
-	if !l.events.contributors {
+	if !r.contributors {
 		return out, nil
 	}
-	if out.Repository, err = Read(t, of); err != nil {
+	if out.Repository, err = Read(r, of); err != nil {
 		return out, err
 	}
-	waiting, err := l.book.of(t, of.D)
+	waiting, err := r.book.of(r, of.D)
 	if err != nil {
 		return out, err
 	}
 	var all []Need
 	for _, e := range waiting {
-		if e.PubKey != of.PubKey || !slices.Contains(l.events.contributions(e), of) {
+		if e.PubKey != of.PubKey || !slices.Contains(r.contributions(e), of) {
 			continue
 		}
-		if all, err = l.lackOfContribution(all, t, &out, e); err != nil {
+		if all, err = r.lackOfContribution(all, &out, e); err != nil {
 			return out, err
 		}
 	}
@@ -44,42 +43,42 @@ func (l *lacking) ofContributed(t Turn, of nip34.Address) (out Lack, err error) 
 func (l *Lack) filled() bool { return l.Refs.Generation > 0 && l.Gone == 0 }
 
 // lackOfContribution adds the need of a waiting pull request to to, unless an announced repository here has that need. It returns the needs.
-func (l *lacking) lackOfContribution(to []Need, t Turn, out *Lack, e *nostr.Event) ([]Need, error) {
+func (r *Reader) lackOfContribution(to []Need, out *Lack, e *nostr.Event) ([]Need, error) {
 	for _, of := range nip34.Repositories(e) {
-		own, err := announcementsOf(t, of)
-		if err != nil || slices.ContainsFunc(own, t.Serves) {
+		own, err := announcementsOf(r, of)
+		if err != nil || slices.ContainsFunc(own, r.serves) {
 			return to, err
 		}
 	}
-	w, err := t.Waiting(e.ID)
+	w, err := r.Waiting(e.ID)
 	if err != nil {
 		return to, err
 	}
-	p, err := l.events.pullRequest(t, e)
+	p, err := r.pullRequest(r, e)
 	if err != nil {
 		return to, err
 	}
-	return l.lackOfTip(to, out, p, e, w)
+	return r.lackOfTip(to, out, p, e, w)
 }
 
 // tipsOfContributed adds the needs of the signer's served pull requests that name a contributed repository which has lost their tips.
-func (l *lacking) tipsOfContributed(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
+func (r *Reader) tipsOfContributed(ctx context.Context, out *Lack) error {
 	if !out.filled() {
 		return nil
 	}
 	var all []Need
-	err := eachServed(ctx, v, nostr.Filter{Authors: []nostr.PubKey{out.Of.PubKey}}, func(e *nostr.Event, p refs.PullRequest) error {
+	err := eachServed(ctx, r.View, nostr.Filter{Authors: []nostr.PubKey{out.Of.PubKey}}, func(e *nostr.Event, p refs.PullRequest) error {
 		if out.Refs.PullRequests.Get(refs.TipName(e.ID)) != p.Tip {
 			return nil // it never was there: the announced repository got it, of which nothing comes to this one
 		}
-		p.Repositories = l.events.contributions(e)
-		more, err := l.lackOfTip(all, out, p, e, store.Waiting{})
+		p.Repositories = r.contributions(e)
+		more, err := r.lackOfTip(all, out, p, e, store.Waiting{})
 		all = more
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("pull requests that %s has lost: %w", out.Of, err)
 	}
-	out.Needs = append(out.Needs, hourly(all, needsOfTips-len(out.Needs), now)...)
+	out.Needs = append(out.Needs, hourly(all, needsOfTips-len(out.Needs), r.at)...)
 	return nil
 }

@@ -46,56 +46,46 @@ type Need struct {
 	Sources []grasp.Source // sources beside those of the repository
 }
 
-// lacking finds out what repositories lack.
-type lacking struct {
-	service grasp.Service    // this service, which is no source for itself
-	mirrors []grasp.RelayURL // relays whose hosts may have every repository
-	private bool             // do not ask mirrors for private repositories
-	data    gitData
-	events  *eventReader
-	book    *book
-}
-
-// of returns what a repository lacks for the states that may come to rule it, and for waiting pull requests.
-func (l *lacking) of(t Turn, of nip34.Address) (Lack, error) {
-	out, err := l.findLacks(t, of)
+// Lacks returns what a repository lacks: for the states that may come to rule it, for waiting pull requests, and for served ones.
+func (r *Reader) Lacks(ctx context.Context, of nip34.Address) (Lack, error) {
+	out, err := r.findLacks(of)
 	if err != nil {
 		return out, fmt.Errorf("what %s lacks: %w", of, err)
 	}
-	return out, nil
+	return out, r.tips(ctx, &out)
 }
 
-func (l *lacking) findLacks(t Turn, of nip34.Address) (out Lack, err error) {
+func (r *Reader) findLacks(of nip34.Address) (out Lack, err error) {
 	if grasp.IsContributed(of) {
-		return l.ofContributed(t, of)
+		return r.ofContributed(of)
 	}
-	own, err := announcementsOf(t, of)
+	own, err := announcementsOf(r, of)
 	if err != nil {
 		return out, err
 	}
 	out.Of = of
-	if out.Hosted = slices.ContainsFunc(own, t.Serves); !out.Hosted {
+	if out.Hosted = slices.ContainsFunc(own, r.serves); !out.Hosted {
 		return out, nil
 	}
-	if out.Repository, err = Read(t, of); err != nil {
+	if out.Repository, err = Read(r, of); err != nil {
 		return out, err
 	}
-	f, err := l.events.family(t, of.D)
+	f, err := r.family(r, of.D)
 	if err != nil {
 		return out, err
 	}
-	if err := l.lacksOfStates(f, &out); err != nil {
+	if err := r.lacksOfStates(f, &out); err != nil {
 		return out, err
 	}
-	if err := l.lacksOfTips(t, &out); err != nil {
+	if err := r.lacksOfTips(&out); err != nil {
 		return out, err
 	}
-	out.Sources, err = l.sources(t, f, of)
+	out.Sources, err = r.sources(f, of)
 	return out, err
 }
 
 // lacksOfStates adds the needs of states by those who decide: of waiting states, and of served states that would rule if they were complete.
-func (l *lacking) lacksOfStates(f *family, out *Lack) error {
+func (r *Reader) lacksOfStates(f *family, out *Lack) error {
 	members := f.allCouncils.Of(out.Of.PubKey)
 	for _, pk := range members.Members {
 		if len(out.Needs) >= needsOfStates {
@@ -111,7 +101,7 @@ func (l *lacking) lacksOfStates(f *family, out *Lack) error {
 				if err != nil {
 					return err
 				}
-				if err := l.lackOf(out, s, w); err != nil {
+				if err := r.lackOf(out, s, w); err != nil {
 					return err
 				}
 			}
@@ -120,28 +110,28 @@ func (l *lacking) lacksOfStates(f *family, out *Lack) error {
 		if err != nil {
 			return err
 		}
-		r := out.Refs
-		if s == nil || r.Ruled && s.ID != r.ID && members.Has(r.Author) && !s.Newer(r.Stamp) {
+		p := out.Refs
+		if s == nil || p.Ruled && s.ID != p.ID && members.Has(p.Author) && !s.Newer(p.Stamp) {
 			continue
 		}
-		if err := l.lackOf(out, s, store.Waiting{}); err != nil {
+		if err := r.lackOf(out, s, store.Waiting{}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *lacking) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
+func (r *Reader) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
 	if s.Flaw != "" {
 		return nil
 	}
-	missing, err := l.data.Missing(out.Dir, unique(objectsOf(s)))
+	missing, err := r.data.Missing(out.Dir, unique(objectsOf(s)))
 	if err != nil || len(missing) == 0 {
 		return err
 	}
 	n := Need{Event: s.ID, Author: s.Author, IDs: missing, Came: w.Came, Pushed: w.Event != nil && w.Source == store.Direct}
-	for _, r := range s.Refs {
-		n.Refs = append(n.Refs, r.Name)
+	for _, x := range s.Refs {
+		n.Refs = append(n.Refs, x.Name)
 	}
 	out.Needs = append(out.Needs, n)
 	return nil
@@ -149,10 +139,10 @@ func (l *lacking) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
 
 // lacksOfTips adds the needs of the waiting pull requests that name the repository. Their authors take turns, so that nobody with many pull
 // requests takes the place of others.
-func (l *lacking) lacksOfTips(t Turn, out *Lack) error {
+func (r *Reader) lacksOfTips(out *Lack) error {
 	var all []Need
 	for _, d := range []string{out.Of.D, anonymous} {
-		waiting, err := l.book.of(t, d)
+		waiting, err := r.book.of(r, d)
 		if err != nil {
 			return err
 		}
@@ -160,15 +150,15 @@ func (l *lacking) lacksOfTips(t Turn, out *Lack) error {
 			if e.Kind != nip34.KindPullRequest && e.Kind != nip34.KindPullRequestUpdate {
 				continue
 			}
-			w, err := t.Waiting(e.ID)
+			w, err := r.Waiting(e.ID)
 			if err != nil {
 				return err
 			}
-			p, err := l.events.pullRequest(t, e)
+			p, err := r.pullRequest(r, e)
 			if err != nil {
 				return err
 			}
-			if all, err = l.lackOfTip(all, out, p, e, w); err != nil {
+			if all, err = r.lackOfTip(all, out, p, e, w); err != nil {
 				return err
 			}
 		}
@@ -190,37 +180,37 @@ func inTurns(all []Need, most int) []Need {
 }
 
 // lackOfTip adds the need of a pull request to to, if the repository lacks the tip. It returns the needs.
-func (l *lacking) lackOfTip(to []Need, out *Lack, p refs.PullRequest, e *nostr.Event, w store.Waiting) ([]Need, error) {
+func (r *Reader) lackOfTip(to []Need, out *Lack, p refs.PullRequest, e *nostr.Event, w store.Waiting) ([]Need, error) {
 	if p.Tip.IsZero() || !p.Names(out.Of) {
 		return to, nil
 	}
-	missing, err := l.data.Missing(out.Dir, []gitwire.ObjectID{p.Tip})
+	missing, err := r.data.Missing(out.Dir, []gitwire.ObjectID{p.Tip})
 	if err != nil || len(missing) == 0 {
 		return to, err
 	}
 	n := Need{Event: e.ID, Author: e.PubKey, IDs: missing, Refs: []string{p.Name()}, Tip: true, Came: w.Came, Pushed: w.Event != nil && w.Source == store.Direct}
 	if tip, err := nip34.ParseTip(e); err == nil {
-		n.Sources = l.service.Sources(nil, tip.Clone, sourcesOfTip)
+		n.Sources = r.service.Sources(nil, tip.Clone, sourcesOfTip)
 	}
 	return append(to, n), nil
 }
 
 // tips adds the needs of served pull requests whose tips the repository lacks. It looks at the newest tipsKnown pull requests. Where there
-// are more than needsOfTips needs, it adds others every hour. Any goroutine may call tips.
-func (l *lacking) tips(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
+// are more than needsOfTips needs, it adds others every hour.
+func (r *Reader) tips(ctx context.Context, out *Lack) error {
 	if !out.Hosted {
 		return nil
 	}
 	if grasp.IsContributed(out.Of) {
-		return l.tipsOfContributed(ctx, v, now, out)
+		return r.tipsOfContributed(ctx, out)
 	}
 	var all []Need
 	var roots []refs.PullRequest
-	err := eachServed(ctx, v, tagged('a', out.Of.String()), func(e *nostr.Event, p refs.PullRequest) (err error) {
+	err := eachServed(ctx, r.View, tagged('a', out.Of.String()), func(e *nostr.Event, p refs.PullRequest) (err error) {
 		if e.Kind == nip34.KindPullRequest {
 			roots = append(roots, p)
 		}
-		all, err = l.lackOfTip(all, out, p, e, store.Waiting{})
+		all, err = r.lackOfTip(all, out, p, e, store.Waiting{})
 		return err
 	})
 	for some := range slices.Chunk(roots, rootsAtOnce) {
@@ -232,9 +222,9 @@ func (l *lacking) tips(ctx context.Context, v *store.View, now time.Time, out *L
 		if err != nil {
 			break
 		}
-		err = eachServed(ctx, v, tagged('E', ids...), func(e *nostr.Event, p refs.PullRequest) (err error) {
+		err = eachServed(ctx, r.View, tagged('E', ids...), func(e *nostr.Event, p refs.PullRequest) (err error) {
 			if len(p.Repositories) == 0 { // else the update itself names this repository, or another one
-				all, err = l.lackOfTip(all, out, p.Of(of[p.Updates]), e, store.Waiting{})
+				all, err = r.lackOfTip(all, out, p.Of(of[p.Updates]), e, store.Waiting{})
 			}
 			return err
 		})
@@ -242,7 +232,7 @@ func (l *lacking) tips(ctx context.Context, v *store.View, now time.Time, out *L
 	if err != nil {
 		return fmt.Errorf("pull requests that %s lacks: %w", out.Of, err)
 	}
-	out.Needs = append(out.Needs, hourly(all, needsOfTips-len(out.Needs), now)...)
+	out.Needs = append(out.Needs, hourly(all, needsOfTips-len(out.Needs), r.at)...)
 	return nil
 }
 
@@ -296,7 +286,7 @@ func hourly(all []Need, most int, now time.Time) []Need {
 
 // sources returns up to sourcesOf sources from the announcements of everybody who decides for a repository, the owner's first, and after
 // them all mirrors.
-func (l *lacking) sources(t Turn, f *family, of nip34.Address) (out []grasp.Source, err error) {
+func (r *Reader) sources(f *family, of nip34.Address) (out []grasp.Source, err error) {
 	private := false
 	authors := []nostr.PubKey{of.PubKey}
 	for _, pk := range f.allCouncils.Of(of.PubKey).Members {
@@ -305,24 +295,24 @@ func (l *lacking) sources(t Turn, f *family, of nip34.Address) (out []grasp.Sour
 		}
 	}
 	for _, pk := range authors {
-		own, err := announcementsOf(t, f.repository(pk))
+		own, err := announcementsOf(r, f.repository(pk))
 		if err != nil {
 			return nil, err
 		}
 		for _, a := range own {
 			private = private || a.Private
-			for _, s := range l.service.Sources(a, a.Clone, sourcesOf) {
+			for _, s := range r.service.Sources(a, a.Clone, sourcesOf) {
 				if !slices.Contains(out, s) && len(out) < sourcesOf {
 					out = append(out, s)
 				}
 			}
 		}
 	}
-	if l.private && private {
+	if r.private && private {
 		return out, nil
 	}
-	for _, u := range l.mirrors {
-		if s, ok := u.Source(of.PubKey, of.D); ok && !l.service.Has(s) && !slices.Contains(out, s) {
+	for _, u := range r.mirrors {
+		if s, ok := u.Source(of.PubKey, of.D); ok && !r.service.Has(s) && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}

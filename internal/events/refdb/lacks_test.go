@@ -25,14 +25,8 @@ func (d *desk) lacks(repo *nostr.Event) refdb.Lack {
 
 func (d *desk) lacksAt(of nip34.Address) refdb.Lack {
 	d.Helper()
-	var l refdb.Lack
-	d.must(d.turn(func(t refdb.Turn) (err error) {
-		l, err = d.ledger.Lacks(t, of)
-		return err
-	}))
-	v := d.store.View()
-	defer v.Close()
-	d.must(d.ledger.LacksTips(d.Context(), v, d.now, &l))
+	l, err := d.reader().Lacks(d.Context(), of)
+	d.must(err)
 	return l
 }
 

@@ -1,10 +1,10 @@
 // Package refdb keeps the refs of the repositories that are hosted here in line with the stored events (GRASP-01), within the batches of
 // the door's one writer. It knows which events wait for git data, whose wait is over, what a push may do, and what each repository's refs
-// are from the commit on. The package reads and writes the open batch alone. Callers bring objects to disk. Read Ledger, then Repository.
+// are from the commit on. A Ledger reads and writes the open batch alone, and a Reader what is durable, beside the writer. Callers bring
+// objects to disk. Read Ledger, then Repository, then Reader.
 package refdb
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -84,21 +84,24 @@ type Config struct {
 	Dropped func(upload uint64)
 }
 
-// Ledger keeps the refs of the hosted repositories. One goroutine uses it, the door's writer. Each part owns some of what a Ledger knows.
+// Ledger keeps the refs of the hosted repositories. One goroutine uses it, the door's writer, and any number have its Readers. Each part owns some of what a Ledger knows.
 type Ledger struct {
 	Config
 	pending refs.Pending // uploads
 	events  *eventReader // what events say
 	data    gitData      // which git data is here
 	book    *book        // which events wait
-	lacking *lacking     // what repositories lack
+	readers *readers     // what Readers share
 	inBatch inBatch      // what the open batch has done
 }
 
 // New makes a Ledger with nothing under way.
 func New(c Config) *Ledger {
 	l := &Ledger{Config: c, data: gitData{c.Objects}, book: &book{store: c.Store}, events: &eventReader{service: c.Service, contributors: c.Contributors}}
-	l.lacking = &lacking{service: c.Service, mirrors: c.Mirrors, private: c.Private, data: l.data, events: l.events, book: l.book}
+	l.readers = &readers{
+		mirrors: c.Mirrors, private: c.Private, data: l.data, book: l.book,
+		eventReader: eventReader{service: c.Service, contributors: c.Contributors},
+	}
 	l.inBatch.reset()
 	return l
 }
@@ -111,7 +114,7 @@ func (l *Ledger) Keeps(e *nostr.Event) bool { return l.UnderWay != nil && l.Unde
 func (l *Ledger) Committed(now time.Time) (uploaded []nostr.ID) {
 	done := l.inBatch
 	l.inBatch.reset()
-	l.book.kept()
+	l.book.ended()
 	for _, f := range done.filed {
 		l.pending.Finish(now.Unix(), f.upload, f.tips)
 	}
@@ -139,18 +142,10 @@ func (l *Ledger) Committed(now time.Time) (uploaded []nostr.ID) {
 // Undone forgets what the ledger noted for the batch, which was dropped.
 func (l *Ledger) Undone() {
 	l.inBatch.reset()
-	l.book.undone()
+	l.book.ended()
 	l.events.undone()
 }
-
-// Lacks returns what a repository lacks for the states that may come to rule it, and for waiting pull requests.
-func (l *Ledger) Lacks(t Turn, of nip34.Address) (Lack, error) { return l.lacking.of(t, of) }
 
 // Contributions returns the contributed repositories that a pull request, or an update of one, names (GRASP-06). Any goroutine may call
 // Contributions.
 func (l *Ledger) Contributions(e *nostr.Event) []nip34.Address { return l.events.contributions(e) }
-
-// LacksTips adds to out the needs of served pull requests whose tips the repository lacks. Any goroutine may call LacksTips.
-func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
-	return l.lacking.tips(ctx, v, now, out)
-}

@@ -483,13 +483,11 @@ func TestWhoFollows(t *testing.T) {
 	d.push(mine, 1, branch("main", 0, 1))
 	d.are("served", mine, theirs, stranger, state, own)
 	followers := func(of *nostr.Event) (who []byte) {
-		d.must(d.turn(func(turn refdb.Turn) error {
-			_, others, err := d.ledger.Followers(turn, addressOf(of))
-			for _, r := range others {
-				who = append(who, r.Of.PubKey[1])
-			}
-			return err
-		}))
+		_, others, err := d.reader().Followers(addressOf(of))
+		d.must(err)
+		for _, r := range others {
+			who = append(who, r.Of.PubKey[1])
+		}
 		return who
 	}
 	if got := followers(mine); string(got) != "\x02" {
@@ -514,13 +512,10 @@ func TestKeptObjects(t *testing.T) {
 	d := newDesk(t)
 	repo := d.hosted()
 	d.wants(refs.Wait, d.stateOf(1, "d", "main=2 dev=3"))
-	d.must(d.turn(func(turn refdb.Turn) error {
-		r, ids, err := d.ledger.Kept(turn, addressOf(repo))
-		if r.Dir.IsZero() || len(ids) != 3 {
-			t.Errorf("%+v, %v", r, ids)
-		}
-		return err
-	}))
+	r, ids, err := d.reader().Kept(addressOf(repo))
+	if r.Dir.IsZero() || len(ids) != 3 || err != nil {
+		t.Errorf("%+v, %v, %v", r, ids, err)
+	}
 }
 
 func TestAStateThatLacksAnObjectGoesOnWaiting(t *testing.T) {

@@ -137,7 +137,7 @@ func (l *Ledger) settleIdentifier(t Turn, d string, x *touched) error {
 		}
 	}
 	for _, owner := range owners {
-		if err := l.project(f, owner, served[owner], x); err != nil {
+		if err := l.project(t, f, owner, served[owner], x); err != nil {
 			return err
 		}
 	}
@@ -145,19 +145,19 @@ func (l *Ledger) settleIdentifier(t Turn, d string, x *touched) error {
 }
 
 // project writes the row of one repository, if it has changed.
-func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched) error {
+func (l *Ledger) project(t Turn, f *family, owner nostr.PubKey, served bool, x *touched) error {
 	of := f.repository(owner)
-	before, err := Read(f.t, of)
+	before, err := Read(t, of)
 	if err != nil {
 		return err
 	}
-	tips, err := l.data.await(f.t, of, before.Dir, x.tips)
+	tips, err := l.data.await(t, of, before.Dir, x.tips)
 	if err != nil {
 		return err
 	}
 	if before.Refs.Generation == 0 && before.Dir.IsZero() && !slices.ContainsFunc(x.states, func(s refs.State) bool { return len(s.Refs) == 0 }) {
 		if !served {
-			return f.t.SetRow(awaitedName(of), nil)
+			return t.SetRow(awaitedName(of), nil)
 		}
 		return nil // no data has come for it yet
 	}
@@ -171,7 +171,7 @@ func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched)
 		after.Refs = before.Refs.Next(of, change)
 	} else {
 		if before.Gone == 0 {
-			after.Gone = f.t.Now.Unix()
+			after.Gone = t.Now.Unix()
 		}
 		after.Refs = before.Refs.Next(of, refs.Change{Gone: x.gone}) // else a later announcement would bring these refs back
 	}
@@ -180,9 +180,9 @@ func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched)
 		return nil
 	}
 	if moved {
-		after.Moved, after.Peeled = f.t.Now.Unix(), l.inBatch.peeledOf(before, after.Refs)
+		after.Moved, after.Peeled = t.Now.Unix(), l.inBatch.peeledOf(before, after.Refs)
 	}
-	return l.inBatch.write(f.t, after, moved)
+	return l.inBatch.write(t, after, moved)
 }
 
 // change returns what has come and gone for one repository. tips are the new pull requests that name it and whose tips it has.

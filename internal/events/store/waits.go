@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/store/index"
 	"github.com/graspd/graspd/internal/events/store/layout"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -22,11 +23,28 @@ func (ws *waits) EachWaitingAnnouncement(d string, do func(layout.Seq) error) er
 	if ws.counters.Waiting == 0 {
 		return nil
 	}
+	return eachWaitingAnnouncement(ws.reader(), d, do)
+}
+
+func eachWaitingAnnouncement(r index.Reader, d string, do func(layout.Seq) error) error {
 	n := 0
-	return ws.reader().EachWait(layout.HashKey(layout.TableWaitRepository, layout.HashOf(d)), func(seq layout.Seq) (bool, error) {
+	return r.EachWait(layout.HashKey(layout.TableWaitRepository, layout.HashOf(d)), func(seq layout.Seq) (bool, error) {
 		n++
 		return n < policy.MaxAnnouncements, do(seq)
 	})
+}
+
+// EachWaitingAnnouncement calls do with the entries of the announcements with that d that wait, as that of Batch does.
+func (v *View) EachWaitingAnnouncement(d string, do func(layout.Seq) error) error {
+	if v.st.counters.Waiting == 0 {
+		return nil
+	}
+	return eachWaitingAnnouncement(v.Reader(), d, do)
+}
+
+// WaitingEvent returns the event of an entry that waits.
+func (v *View) WaitingEvent(seq layout.Seq) (*nostr.Event, error) {
+	return v.Reader().WaitingEvent(seq)
 }
 
 // WaitingEvent returns the event of an entry that waits.

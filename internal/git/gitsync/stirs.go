@@ -64,9 +64,6 @@ func (x *stirs) take() (names map[string]bool, push map[nip34.Address]bool, all 
 	return names, push, all
 }
 
-// sweepRest is the pause after each repository of a sweep, as each look takes time of the store's writer.
-const sweepRest = 5 * time.Millisecond
-
 // lookAround looks at stirred repositories, and at all from time to time.
 func (s *Sync) lookAround(ctx context.Context) {
 	sweep := time.NewTimer(s.cfg.Delay)
@@ -91,7 +88,7 @@ func (s *Sync) lookAround(ctx context.Context) {
 	}
 }
 
-// Pauses between two looks at stirred repositories. They leave most of the time of the store's writer to others, whatever strangers send.
+// Pauses between two looks at stirred repositories. They leave most of a processor's time to others, whatever strangers send.
 const (
 	gatherFor = 100 * time.Millisecond
 	restTimes = 4 // the pause is so many times as long as the look
@@ -191,9 +188,9 @@ func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 	}
 	s.counts.swept.Store(0)
 	s.counts.toSweep.Store(int64(len(all)))
-	rest := sweepRest
+	var rest time.Duration
 	if survey && len(all) > 0 {
-		rest = max(rest, min(s.cfg.SweepEvery/time.Duration(2*len(all)), time.Second))
+		rest = min(s.cfg.SweepEvery/time.Duration(2*len(all)), time.Second)
 	}
 	pause := time.NewTimer(0)
 	defer pause.Stop()

@@ -43,7 +43,7 @@ func TestAThousandRepositoriesAfterAnUpgrade(t *testing.T) {
 		w.ungit = false
 		w.start()
 		w.pass(5*time.Second + 500*time.Millisecond)
-		if s := w.sync.Status(t.Context()); s.ToLook != all || s.Looked == 0 || s.Looked == all || s.Lacking == 0 || len(s.Worst) == 0 {
+		if s := w.sync.Status(t.Context()); s.ToLook != all || s.Looked == 0 || s.Lacking == 0 || len(s.Worst) == 0 {
 			t.Errorf("half a second after it began: %+v", s)
 		}
 		w.pass(55 * time.Second)

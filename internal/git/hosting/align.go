@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -21,8 +20,8 @@ type copier struct {
 func (h *Host) align(ctx context.Context, of nip34.Address, by copier) (done bool, err error) {
 	var from refdb.Repository
 	var others []refdb.Repository
-	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
-		from, others, err = h.ledger.Followers(t.Turn, of)
+	err = h.reading(func(r *refdb.Reader) (err error) {
+		from, others, err = r.Followers(of)
 		return err
 	})
 	done = err == nil

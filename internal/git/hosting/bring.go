@@ -22,19 +22,20 @@ import (
 
 // Lacks says which git data that events name a repository lacks, and which servers may have it.
 func (h *Host) Lacks(ctx context.Context, of nip34.Address) (lack refdb.Lack, err error) {
-	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
-		lack, err = h.ledger.Lacks(t.Turn, of)
-		return err
+	err = h.reading(func(r *refdb.Reader) error {
+		if lack, err = r.Lacks(ctx, of); err != nil {
+			return err
+		}
+		return h.nearer(r.View, &lack)
 	})
-	if err != nil {
-		return lack, err
-	}
+	return lack, err
+}
+
+// reading calls do with a Reader of what is durable now.
+func (h *Host) reading(do func(*refdb.Reader) error) error {
 	v := h.cfg.Store.View()
 	defer v.Close()
-	if err := h.ledger.LacksTips(ctx, v, h.cfg.Now(), &lack); err != nil {
-		return lack, err
-	}
-	return lack, h.nearer(v, &lack)
+	return do(h.ledger.Reader(v, h.door.Rules(), h.cfg.Now()))
 }
 
 // Announced calls do with the address of each announcement with an identifier, served or waiting, and of each contributed repository with it

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitrepo"
@@ -78,8 +77,8 @@ func (h *Host) maintain(ctx context.Context) {
 func (h *Host) maintainOne(ctx context.Context, of nip34.Address) (did bool, err error) {
 	var r refdb.Repository
 	var keep []gitwire.ObjectID
-	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
-		r, keep, err = h.ledger.Kept(t.Turn, of)
+	err = h.reading(func(x *refdb.Reader) (err error) {
+		r, keep, err = x.Kept(of)
 		return err
 	})
 	if err != nil || r.Dir.IsZero() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/events/store"
@@ -18,8 +17,8 @@ import (
 func (h *Host) mirror(ctx context.Context, of nip34.Address, by copier) (done bool, err error) {
 	var from refdb.Repository
 	var to []refdb.Mirror
-	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
-		from, to, err = h.ledger.Unmirrored(t.Turn, of)
+	err = h.reading(func(r *refdb.Reader) (err error) {
+		from, to, err = r.Unmirrored(of)
 		return err
 	})
 	done = err == nil

@@ -56,9 +56,6 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 		return refs.Verdict{}, err
 	}
 	err := p.turn(ctx, func(t *ingest.Turn) (err error) {
-		if err := p.closed(t); err != nil {
-			return err
-		}
 		p.opened, err = p.h.ledger.Open(t.Turn, p.call.Of, p.refs)
 		return err
 	})
@@ -80,24 +77,28 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 	return verdict, err
 }
 
-// look does before the turn what the turn need not do: it sorts the commands, and looks up the events that they name.
-func (p *push) look() (err error) {
+// look does before the turn what the turn need not do: it refuses pushes to what is closed, sorts the commands, and looks up the events that
+// they name.
+func (p *push) look() error {
 	p.refs.Order = refs.OrderOf(p.refs.Commands)
-	v := p.h.cfg.Store.View()
-	defer v.Close()
-	p.refs.Named, err = p.h.ledger.Named(v, p.refs)
-	return err
+	return p.h.reading(func(r *refdb.Reader) (err error) {
+		if err := p.closed(r); err != nil {
+			return err
+		}
+		p.refs.Named, err = p.h.ledger.Named(r, p.refs)
+		return err
+	})
 }
 
 // toldElsewhere is how many other servers a refusal names to push to.
 const toldElsewhere = 3
 
 // closed refuses a push to a repository that is only archived, where Config.Closed says so.
-func (p *push) closed(t *ingest.Turn) error {
+func (p *push) closed(r *refdb.Reader) error {
 	if !p.h.cfg.Closed {
 		return nil
 	}
-	is, elsewhere, err := p.h.ledger.Archived(t.Turn, p.call.Of)
+	is, elsewhere, err := r.Archived(p.call.Of)
 	if err != nil || !is {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/events/store"
@@ -83,17 +82,10 @@ func (h *Host) restore(ctx context.Context, of nip34.Address) error {
 
 // restorable returns the announced repositories that have lost tips of a contributed one, and which tips.
 func (h *Host) restorable(ctx context.Context, of nip34.Address) (from []refdb.Repository, back []refdb.Mirror, err error) {
-	var lack refdb.Lack
-	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
-		lack, err = h.ledger.Lacks(t.Turn, of)
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
 	v := h.cfg.Store.View()
 	defer v.Close()
-	if err := h.ledger.LacksTips(ctx, v, h.cfg.Now(), &lack); err != nil {
+	lack, err := h.ledger.Reader(v, h.door.Rules(), h.cfg.Now()).Lacks(ctx, of)
+	if err != nil {
 		return nil, nil, err
 	}
 	at := map[nip34.Address]int{}
