@@ -13,6 +13,7 @@ type book struct {
 	Config
 	used     int64
 	leaving  int64 // the part of used that revoked grants have not given back yet
+	little   int64 // the part of used of parties that have no more than Little
 	holdings map[name]*holding
 	yielding map[name]*list.List // the grants (*Grant) that may be revoked, by the top name of their party, in the order in which they may
 	shared   []*Grant            // the grants of several parties, in the order in which they became that
@@ -84,9 +85,24 @@ func (b *book) has(n name) int64 {
 func (b *book) hold(g *Grant, n int64) {
 	b.used += n
 	g.size += n
-	for _, s := range g.of.names() {
+	b.count(g.of, n)
+}
+
+// count counts n more for the names of a party.
+func (b *book) count(p Party, n int64) {
+	b.little -= b.asLittle(p.top())
+	for _, s := range p.names() {
 		b.holdings[s].size += n
 	}
+	b.little += b.asLittle(p.top())
+}
+
+// asLittle returns what a party has where that is no more than Little; else 0.
+func (b *book) asLittle(who name) int64 {
+	if n := b.has(who); who.kind != service && n <= b.Little {
+		return n
+	}
+	return 0
 }
 
 // enter begins a grant of nothing.

@@ -21,11 +21,13 @@ type Party struct {
 //   - An eighth of the total is for parties that then have no more than Little.
 //   - While others wait, or were refused within the last contestedFor for want of room, nobody gets more than half of the total.
 //   - Where there is no room, grants that may be revoked give way: first those that grow by less than Slow a second (or are used at
-//     that pace, see Grant.Progress), then those of the party that has most, where that has more than who asks would have; of the party that has
-//     most, each time, the oldest. Who is slow has nobody give way.
+//     that pace, see Grant.Progress), then those of the party that has most, where that has more than who asks would have; of that party, each
+//     time, the oldest, or the newest with Newest. Who is slow has nobody give way. See Grant.RevocableFor too.
 //   - A grant that several parties use is of the one that has least; see Grant.Of.
 //   - Who waits for room goes first where their party has least of the account, then where it used it least lately (see Account.Charge), then
-//     the same of the owners, then who came first. What does not fit is passed by what does.
+//     the same of the owners, then who came first. What does not fit is passed by what does,
+//     for five seconds. From then on the first of those who have waited for as long is kept room for: only parties that then have no more than
+//     Little pass it, while what they all have leaves room for it once all others have given back what they have.
 //
 // What a party has is what its network has, or else its address, or else what is under way for the owner and of no address.
 type Config struct {
@@ -37,6 +39,7 @@ type Config struct {
 	Owner   int64            // 0 is Total
 	Little  int64            // 0 keeps the eighth for nobody
 	Slow    int64            // 0 has nobody give way for being slow
+	Newest  bool             // has the newest grant of a party give way: where a grant is work, that has least to lose
 	Now     func() time.Time // nil is time.Now
 
 	// For Account.Wait and Grant.Wait.
@@ -52,6 +55,7 @@ const (
 	half          = 5 * time.Second  // how old half of what counts for a grant's growth is
 	burst         = 64               // seconds of what is just not slow: more never counts for the pace of a grant
 	lookAgain     = time.Second      // between two looks at whether there is room for who waits
+	passedFor     = 5 * time.Second  // how long those who ask for less pass who waits
 	networkFactor = 4
 )
 

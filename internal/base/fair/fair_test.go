@@ -3,6 +3,7 @@ package fair_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -233,4 +234,97 @@ func TestWhoIsBusyIsNotSlow(t *testing.T) {
 	if _, why := a.Take(party("other"), 20); why != fair.Granted {
 		t.Error(why)
 	}
+}
+
+// TestWhoAsksForMuchIsServed: while others ask for little without end, each of another address, one who wants much gets it once those have ended
+// who had much when it came; and those who have little go on meanwhile.
+func TestWhoAsksForMuchIsServed(t *testing.T) {
+	for _, little := range []int64{0, 10} {
+		synctest.Test(t, func(t *testing.T) {
+			a := fair.New(fair.Config{Name: "bytes", Total: 100, Little: little, Places: 1000, Most: time.Minute})
+			ctx, stop := context.WithCancel(t.Context())
+			var served atomic.Int64
+			ask := func(who string, n int64, lasts time.Duration) {
+				if g, err := a.Wait(ctx, party(who), n); err == nil {
+					served.Add(1)
+					time.Sleep(lasts)
+					g.GiveBack()
+				}
+			}
+			go ask("large", 50, 20*time.Second)
+			synctest.Wait()
+			go func() {
+				for i := 0; ctx.Err() == nil; i++ { // they want more than there is
+					go ask(fmt.Sprint(i), 10, 7*time.Second)
+					time.Sleep(500 * time.Millisecond)
+				}
+			}()
+			time.Sleep(10 * time.Second)
+			began := time.Now()
+			g, err := a.Wait(t.Context(), party("other"), 50)
+			if waited := time.Since(began); err != nil || waited > 20*time.Second {
+				t.Errorf("%v after %v", err, waited)
+			}
+			before := served.Load()
+			time.Sleep(20 * time.Second)
+			if served.Load() == before {
+				t.Error("nobody else is served")
+			}
+			g.GiveBack()
+			stop()
+			time.Sleep(time.Minute)
+			if left := a.Unreturned(); len(left) > 0 {
+				t.Errorf("%q", left)
+			}
+		})
+	}
+}
+
+// TestNoRoomIsKeptForWhoCannotHaveIt: those who ask for little do not wait for one who asks for more than there is, or than it may have.
+func TestNoRoomIsKeptForWhoCannotHaveIt(t *testing.T) {
+	for name, x := range map[string]struct {
+		p fair.Party
+		n int64
+	}{"more than there is": {fair.Party{}, 101}, "more than all but the eighth": {party("one"), 90}, "more than it may have": {party("one"), 95}} {
+		synctest.Test(t, func(t *testing.T) {
+			a := fair.New(fair.Config{Name: "bytes", Total: 100, Address: 93, Little: 10})
+			held, _ := a.Take(party("other"), 40)
+			go func() { _, _ = a.Wait(t.Context(), x.p, x.n) }()
+			time.Sleep(time.Minute)
+			if _, why, _ := a.Try(party("third"), 20); why != fair.Granted {
+				t.Errorf("%s: %v", name, why)
+			}
+			held.GiveBack()
+		})
+	}
+}
+
+// TestWhoOverstaysGivesWay: past its usual time a grant gives way to one who would have as much, if that used the account less lately.
+func TestWhoOverstaysGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := fair.New(fair.Config{Name: "bytes", Total: 100, Patience: 5 * time.Second, Newest: true})
+		hold := func(who string) (g *fair.Grant, gone chan bool) {
+			gone = make(chan bool, 1)
+			g, err := a.Wait(t.Context(), party(who), 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			g.RevocableFor(40*time.Second, func() { a.Charge(party(who), time.Since(began)); g.GiveBack(); gone <- true })
+			return g, gone
+		}
+		_, first := hold("a")
+		time.Sleep(time.Second)
+		_, second := hold("b")
+		began := time.Now()
+		_, third := hold("c")
+		if waited := time.Since(began); waited != 39*time.Second || len(first) == 0 {
+			t.Errorf("after %v; %d %d", waited, len(first), len(second))
+		}
+		a.Charge(party("a"), time.Minute)
+		began = time.Now()
+		if _, _ = hold("a"); time.Since(began) < 10*time.Second || len(second) == 0 && len(third) == 0 {
+			t.Errorf("who used it for longer has others give way after %v", time.Since(began))
+		}
+	})
 }

@@ -20,6 +20,8 @@ type Grant struct {
 	ended   bool
 	ousted  bool
 	revoke  func()        // ends the holder's use, to make room for others
+	listed  time.Time     // when it was made revocable
+	usual   time.Duration // for how long from then on it is left alone for one who would have as much; 0 is for ever
 	element *list.Element // among those that may be revoked; nil for others
 }
 
@@ -75,11 +77,16 @@ func (g *Grant) Shrink(n int64) {
 
 // Revocable lets others revoke the grant from then on: they call revoke, once, which must not wait, and leads to GiveBack. With nil nobody may
 // revoke it any more. Nobody revokes the grants of the zero Party.
-func (g *Grant) Revocable(revoke func()) {
+func (g *Grant) Revocable(revoke func()) { g.RevocableFor(0, revoke) }
+
+// RevocableFor is Revocable for work that has a usual time. When that has passed, the grant gives way to a party that would have as much or
+// more, too, if that used the account for less time lately; see Account.Charge. The time since the call counts as used.
+func (g *Grant) RevocableFor(usual time.Duration, revoke func()) {
 	a := g.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.unlist(g)
+	g.listed, g.usual = a.Now(), usual
 	if g.revoke = revoke; revoke != nil && !g.ended && !g.ousted && g.of != (Party{}) {
 		a.list(g)
 	}

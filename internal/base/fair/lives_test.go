@@ -36,6 +36,8 @@ type held struct {
 	gains     []gain
 	revocable int  // when it became that, counted; 0 is not
 	yields    bool // it may be revoked, unless it is nobody's
+	listed    time.Time
+	usual     time.Duration
 	leaving   bool
 }
 
@@ -47,6 +49,7 @@ type gain struct {
 type wait struct {
 	g      *held
 	n      int64
+	since  time.Time
 	cancel context.CancelFunc
 	got    chan error // how the wait ended
 	want   error      // how it has to end
@@ -96,7 +99,7 @@ func (m *model) bound(p fair.Party, n int64) fair.Refusal {
 }
 
 func (m *model) free(p fair.Party, n int64) int64 {
-	if p != (fair.Party{}) && m.has(top(p))+n > m.Little {
+	if p != (fair.Party{}) && m.Little > 0 && m.has(top(p))+n > m.Little {
 		return m.total() - m.total()/8 - m.used()
 	}
 	return m.total() - m.used()
@@ -106,10 +109,52 @@ func (m *model) refusal(now time.Time, p fair.Party, n int64) fair.Refusal {
 	if why := m.bound(p, n); why != fair.Granted {
 		return why
 	}
-	if m.overHalf(now, p, n) || n > m.free(p, n) {
+	if m.overHalf(now, p, n) || n > m.free(p, n) || !m.passes(now, p, n) {
 		return fair.OverAll
 	}
 	return fair.Granted
+}
+
+// little returns what parties have that have little, but one.
+func (m *model) little(but string) (n int64) {
+	parties := map[string]bool{but: true, "": true}
+	for _, g := range m.grants {
+		if who := top(g.of); !parties[who] && m.has(who) <= m.Little {
+			n += m.has(who)
+		}
+		parties[top(g.of)] = true
+	}
+	return n
+}
+
+func (m *model) isLittle(p fair.Party, n int64) bool { return m.has(top(p))+n <= m.Little }
+
+// first returns for whom room is kept, or would be if there were none.
+func (m *model) first(now time.Time) (best *wait) {
+	for _, w := range m.waiting {
+		p := w.g.of
+		kept := m.total() - m.free(p, w.n) - m.used() // for those who have little
+		may := m.bound(p, w.n) == fair.Granted && !m.overHalf(now, p, w.n) && !m.slow(now, w.g) && w.n+w.g.size+kept <= m.total()
+		if may && now.Sub(w.since) >= 5*time.Second && (best == nil || m.order(now, p, best.g.of) < 0) {
+			best = w
+		}
+	}
+	return best
+}
+
+// fits reports whether the first has room: beside all that is taken, and what is left of the eighth.
+func (m *model) fits(w *wait) bool {
+	p := w.g.of
+	if m.isLittle(p, w.n) || p == (fair.Party{}) || m.Little == 0 {
+		return m.used()+w.n <= m.total()
+	}
+	return m.used()+w.n+max(0, m.total()/8-m.little(top(p))) <= m.total()
+}
+
+// passes reports whether a party may have n more, though somebody waits first.
+func (m *model) passes(now time.Time, p fair.Party, n int64) bool {
+	w := m.first(now)
+	return w == nil || m.fits(w) || p == (fair.Party{}) || m.isLittle(p, n) && m.little("")+n+w.n <= m.total()
 }
 
 func (m *model) overHalf(now time.Time, p fair.Party, n int64) bool {
@@ -143,7 +188,8 @@ func (m *model) serve(now time.Time) {
 	for {
 		var best *wait
 		for _, w := range m.waiting {
-			if m.refusal(now, w.g.of, w.n) == fair.Granted && (best == nil || m.order(now, w.g.of, best.g.of) < 0) {
+			goes := w == m.first(now) && m.fits(w) || m.refusal(now, w.g.of, w.n) == fair.Granted
+			if goes && (best == nil || m.order(now, w.g.of, best.g.of) < 0) {
 				best = w
 			}
 		}
@@ -234,16 +280,13 @@ func (m *model) list(g *held) {
 func live(t *testing.T, r *rand.Rand, steps int) {
 	room := int64(10_000)
 	c := fair.Config{
-		Name: "things", Total: 1000, Address: []int64{0, 200, 600}[r.IntN(3)], Owner: []int64{0, 300}[r.IntN(2)], Little: []int64{0, 10}[r.IntN(2)],
-		Slow: []int64{0, 5}[r.IntN(2)], Places: 6, PlacesOne: 3, Room: func() int64 { return room },
+		Name: "things", Total: 1000, Address: []int64{0, 200, 600}[r.IntN(3)], Owner: []int64{0, 300}[r.IntN(2)], Little: []int64{0, 10, 60}[r.IntN(3)],
+		Slow: []int64{0, 5}[r.IntN(2)], Newest: r.IntN(2) == 0, Places: 6, PlacesOne: 3, Room: func() int64 { return room },
 	}
 	a := fair.New(c)
 	m := &model{Config: c}
 	m.Address, m.Owner = cmp.Or(c.Address, c.Total), cmp.Or(c.Owner, c.Total)
 	m.Network = min(c.Total, 4*m.Address, max(m.Address, c.Total/2))
-	if m.Little == 0 {
-		m.Little = c.Total // the eighth is for nobody
-	}
 	drop := func(g *held) {
 		m.grants = slices.DeleteFunc(m.grants, func(x *held) bool { return x == g })
 		for _, w := range m.waiting {
@@ -298,7 +341,8 @@ func live(t *testing.T, r *rand.Rand, steps int) {
 				instead.Oust()
 			}
 		case what < 7:
-			g.real.Revocable(func() {})
+			g.usual, g.listed = time.Duration(r.IntN(20))*time.Second, now
+			g.real.RevocableFor(g.usual, func() {})
 			g.yields = true
 			m.list(g)
 		case what < 8:
@@ -309,7 +353,7 @@ func live(t *testing.T, r *rand.Rand, steps int) {
 			}
 		case what < 10:
 			ctx, cancel := context.WithCancel(t.Context())
-			w := &wait{g: g, n: n, cancel: cancel, got: make(chan error, 1)}
+			w := &wait{g: g, n: n, since: now, cancel: cancel, got: make(chan error, 1)}
 			go func() { w.got <- g.real.Wait(ctx, n) }()
 			synctest.Wait()
 			m.ask(now, w)
@@ -452,20 +496,26 @@ func (m *model) checkVictim(t *testing.T, now time.Time, g *held, n int64, inste
 		if c := cmp.Compare(m.has(top(x.of)), m.has(top(y.of))); c != 0 {
 			return c > 0
 		}
-		return top(x.of) == top(y.of) && x.revocable < y.revocable
+		return top(x.of) == top(y.of) && (x.revocable < y.revocable) != m.Newest
+	}
+	may := func(x *held) bool {
+		lasts := now.Sub(x.listed)
+		overstays := x.usual > 0 && lasts >= x.usual && top(x.of) != top(g.of) &&
+			m.use.Seconds(now, top(x.of))+int(lasts/time.Second) > m.use.Seconds(now, top(g.of))
+		return m.slow(now, x) || m.has(top(x.of)) > m.has(top(g.of))+n || overstays
 	}
 	for _, x := range m.grants {
 		if x.leaving {
 			leaving += x.size
 		}
-		if x != g && x.revocable > 0 && x.size > 0 && (want == nil || before(x, want)) {
+		if x != g && x.revocable > 0 && x.size > 0 && may(x) && (want == nil || before(x, want)) {
 			want = x
 		}
 		if x.real == instead {
 			victim = x
 		}
 	}
-	if want != nil && !m.slow(now, want) && m.has(top(want.of)) <= m.has(top(g.of))+n || n <= m.free(g.of, n)+leaving || m.overHalf(now, g.of, n) || m.slow(now, g) {
+	if n <= m.free(g.of, n)+leaving || m.overHalf(now, g.of, n) || m.slow(now, g) {
 		want = nil
 	}
 	if victim == want || victim != nil && want != nil && !before(want, victim) {

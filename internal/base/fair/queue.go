@@ -8,12 +8,56 @@ import (
 
 // next returns who waits and gets what they wait for; nil where nobody does.
 func (b *book) next(now time.Time) (best *waiter) {
+	first := b.first(now)
+	kept := b.kept(first)
 	for _, w := range b.waiting {
-		if (best == nil || b.order(now, w, best) < 0) && b.refusal(now, w.of.of, w.n) == Granted {
+		fits := w == first && kept == nil || b.refusalBefore(now, kept, w.of.of, w.n) == Granted
+		if fits && (best == nil || b.order(now, w, best) < 0) {
 			best = w
 		}
 	}
 	return best
+}
+
+// first returns who goes first of those who have waited for so long that room is kept for them; nil where nobody has. No room is kept for who is
+// slow, who may not have it whatever others give back, and who wants more than there is.
+func (b *book) first(now time.Time) (best *waiter) {
+	for _, w := range b.waiting {
+		if now.Sub(w.since) >= passedFor && (best == nil || b.order(now, w, best) < 0) && b.mayBeFirst(now, w) {
+			best = w
+		}
+	}
+	return best
+}
+
+func (b *book) mayBeFirst(now time.Time, w *waiter) bool {
+	p := w.of.of
+	return b.bound(p, w.n) == Granted && !b.overHalf(now, p, w.n) && !b.slow(now, w.of) && w.n <= b.free(p, w.n)+b.used-w.of.size
+}
+
+// kept returns the first where there is not yet room for it.
+func (b *book) kept(first *waiter) *waiter {
+	if first == nil || b.fits(first) {
+		return nil
+	}
+	return first
+}
+
+// fits reports whether there is room for the first. What the little have of the eighth is not kept for them once more: else a stream of them
+// would keep the first away.
+func (b *book) fits(first *waiter) bool {
+	p := first.of.of
+	free := b.free(p, first.n)
+	if !b.littleWith(p, first.n) && p != (Party{}) {
+		free += min(b.total()/8, b.little-b.asLittle(first.top))
+	}
+	return first.n <= free
+}
+
+// spares reports whether n more for a party are none of the room that is kept: who has little may take more, as long as there is room beside all
+// the little once the others have given back what they have.
+func (b *book) spares(kept *waiter, p Party, n int64) bool {
+	return kept == nil || p == (Party{}) || b.littleWith(p, n) && b.little+n+kept.n <= b.total()
 }
 
 // order returns less than 0 where x goes before y, which came earlier.

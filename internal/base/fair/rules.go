@@ -37,10 +37,15 @@ func (b *book) bound(p Party, n int64) Refusal {
 
 // refusal says why a party may not have n more; Granted where they may.
 func (b *book) refusal(now time.Time, p Party, n int64) Refusal {
+	return b.refusalBefore(now, b.kept(b.first(now)), p, n)
+}
+
+// refusalBefore is refusal where room is kept for a waiter, if it is not nil.
+func (b *book) refusalBefore(now time.Time, kept *waiter, p Party, n int64) Refusal {
 	if why := b.bound(p, n); why != Granted {
 		return why
 	}
-	if b.overHalf(now, p, n) || n > b.free(p, n) {
+	if b.overHalf(now, p, n) || n > b.free(p, n) || !b.spares(kept, p, n) {
 		return OverAll
 	}
 	return Granted
@@ -55,11 +60,14 @@ func (b *book) overHalf(now time.Time, p Party, n int64) bool {
 func (b *book) free(p Party, n int64) int64 {
 	total := b.total()
 	free := total - b.used
-	if p != (Party{}) && b.Little > 0 && b.has(p.top())+n > b.Little {
+	if p != (Party{}) && b.Little > 0 && !b.littleWith(p, n) {
 		free -= total / 8
 	}
 	return free
 }
+
+// littleWith reports whether a party would have no more than Little with n more.
+func (b *book) littleWith(p Party, n int64) bool { return b.has(p.top())+n <= b.Little }
 
 // contested reports whether others than who want room that they did not get.
 func (b *book) contested(now time.Time, who name) bool {

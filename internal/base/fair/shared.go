@@ -80,14 +80,14 @@ func (b *book) join(g *Grant) {
 			b.holdings[s] = &holding{}
 		}
 		b.holdings[s].grants++
-		b.holdings[s].size += g.size
 	}
+	b.count(g.of, g.size)
 }
 
 // leave counts a grant out of the names of its party.
 func (b *book) leave(g *Grant) {
+	b.count(g.of, -g.size)
 	for _, s := range g.of.names() {
-		b.holdings[s].size -= g.size
 		if b.holdings[s].grants--; b.holdings[s].grants == 0 {
 			delete(b.holdings, s)
 		}

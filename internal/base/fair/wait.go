@@ -11,6 +11,7 @@ type waiter struct {
 	of      *Grant
 	top     name
 	n       int64
+	since   time.Time
 	granted chan struct{} // closed once the grant has grown
 	sent    chan struct{} // closed when somebody with a better claim takes the place
 }
@@ -47,8 +48,8 @@ func (g *Grant) ask(n int64) *waiter {
 	a := g.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	w := &waiter{of: g, top: g.of.top(), n: n, granted: make(chan struct{}), sent: make(chan struct{})}
 	now := a.Now()
+	w := &waiter{of: g, top: g.of.top(), n: n, since: now, granted: make(chan struct{}), sent: make(chan struct{})}
 	if g.ended {
 		return nil
 	}
@@ -110,11 +111,15 @@ func (a *Account) inTheWay(w *waiter, waited time.Duration) *Grant {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.serve() // Room may have grown by itself, and what is slow or contested changes with time
-	if slices.Contains(a.waiting, w) && a.Patience > 0 && waited >= a.Patience && a.bound(w.of.of, w.n) == Granted {
-		a.settle()
-		return a.victim(a.Now(), w.of, w.n)
+	if !slices.Contains(a.waiting, w) || a.Patience == 0 || waited < a.Patience || a.bound(w.of.of, w.n) != Granted {
+		return nil
 	}
-	return nil
+	a.settle()
+	now := a.Now()
+	if first := a.first(now); w != first && !a.spares(first, w.of.of, w.n) {
+		return nil // what others give back goes to somebody else
+	}
+	return a.victim(now, w.of, w.n)
 }
 
 // withdraw ends a wait, and reports false where w was granted meanwhile.

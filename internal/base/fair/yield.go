@@ -11,7 +11,11 @@ func (b *book) list(g *Grant) {
 	if b.yielding[top] == nil {
 		b.yielding[top] = list.New()
 	}
-	g.element = b.yielding[top].PushBack(g)
+	if b.Newest {
+		g.element = b.yielding[top].PushFront(g)
+	} else {
+		g.element = b.yielding[top].PushBack(g)
+	}
 }
 
 // unlist takes a grant out of those that may be revoked, and reports whether it was among them.
@@ -37,11 +41,16 @@ func (b *book) victim(now time.Time, g *Grant, n int64) *Grant {
 			return x
 		}
 	}
-	x := b.largest(func(x *Grant) bool { return x != g })
-	if x == nil || b.has(x.of.top()) <= b.has(g.of.top())+n {
-		return nil
-	}
-	return x
+	return b.largest(func(x *Grant) bool {
+		return x != g && (b.has(x.of.top()) > b.has(g.of.top())+n || b.overstays(now, x, g))
+	})
+}
+
+// overstays reports whether x has had its usual time, and its party the account for longer lately than that of g.
+func (b *book) overstays(now time.Time, x, g *Grant) bool {
+	lasts := now.Sub(x.listed)
+	return x.usual > 0 && lasts >= x.usual && x.of.top() != g.of.top() &&
+		b.use.Seconds(now, x.of.top())+int(lasts.Seconds()) > b.use.Seconds(now, g.of.top())
 }
 
 // largest returns the first grant that may be revoked, of the party that has most of those with a grant that is ok.

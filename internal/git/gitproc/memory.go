@@ -29,33 +29,56 @@ const (
 func newMemory(total, most int64) *memory {
 	m := &memory{most: min(most, total/2)}
 	m.least = min(m.most, max(leastMemory, min(usualMemory, total/8)))
-	m.Account = fair.New(fair.Config{Name: "bytes of memory for git", Total: total, Little: 2*m.least + littleMemory, Places: 1024, PlacesOne: 1024, Most: memoryWait})
+	m.Account = fair.New(fair.Config{Name: "bytes of memory for git", Total: total, Little: 2*m.least + littleMemory, Places: 128, Most: memoryWait, Patience: patience, Newest: true})
 	return m
 }
 
-// take waits for the memory of a run. It returns how much each process of the run may take; the caller calls release when they have ended. Take
-// fails with ErrBusy, or with the cause of ctx.
-func (m *memory) take(ctx context.Context, c Command, r Run) (each int64, release func(), err error) {
-	each, all := m.needs(c, r)
-	p := fair.Party{Network: r.Party}
-	var g *fair.Grant
-	if r.AtOnce {
-		var why fair.Refusal
-		if g, why = m.Take(p, all); why != fair.Granted {
-			return 0, nil, fmt.Errorf("%w: memory: %w", ErrBusy, why)
-		}
-		return each, g.GiveBack, nil
+// share is the memory that a run may take.
+type share struct {
+	*fair.Grant
+	of    fair.Party
+	each  int64 // bytes that each process of the run may take
+	began time.Time
+	from  *memory
+}
+
+// take waits for the memory of a run, or fails at once where the run does not wait. It fails with ErrBusy, or with the cause of ctx. The caller calls
+// release when the processes have ended.
+func (m *memory) take(ctx context.Context, c Command, r Run) (share, error) {
+	s, err := m.try(c, r)
+	if err == nil || r.AtOnce {
+		return s, err
 	}
-	g, err = m.Wait(ctx, p, all)
+	_, all := m.needs(c, r)
+	s.Grant, err = m.Wait(ctx, s.of, all)
+	s.began = time.Now()
 	var why fair.Refusal
 	if errors.As(err, &why) {
 		err = fmt.Errorf("%w: memory: %w", ErrBusy, why)
 	}
-	return each, g.GiveBack, err
+	return s, err
+}
+
+// try takes the memory of a run where it is free. It fails with ErrBusy.
+func (m *memory) try(c Command, r Run) (share, error) {
+	each, all := m.needs(c, r)
+	s := share{of: fair.Party{Network: r.Party}, each: each, began: time.Now(), from: m}
+	var why fair.Refusal
+	if s.Grant, why, _ = m.Try(s.of, all); why != fair.Granted {
+		return s, fmt.Errorf("%w: memory: %w", ErrBusy, why)
+	}
+	return s, nil
+}
+
+// release gives the memory back. Who had it for long goes last among those who wait.
+func (s share) release() {
+	s.from.Charge(s.of, time.Since(s.began))
+	s.GiveBack()
 }
 
 // needs returns how much each process of a run may take, and all of them together. A walk holds a few bytes of each object that it meets,
-// about as much as the objects take in packs.
+// about as much as the objects take in packs. A process that has another one do the work has the same limit as that one, which inherits it, and both
+// may walk: so it counts twice.
 func (m *memory) needs(c Command, r Run) (each, all int64) {
 	each = min(m.most, m.least+2*min(r.Reads, m.most))
 	if r.Greedy || r.Kind == Maintenance {

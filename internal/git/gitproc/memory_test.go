@@ -26,23 +26,23 @@ func TestMemoryOfAllProcesses(t *testing.T) {
 				r := Run{Kind: Kind(chance.IntN(3)), Party: fmt.Sprint(i % 5), Reads: chance.Int64N(1 << chance.IntN(40)), Greedy: chance.IntN(3) == 0}
 				c, lasts := commands[chance.IntN(4)], time.Duration(chance.IntN(10))*time.Second
 				go func() {
-					each, release, err := m.take(t.Context(), c, r)
+					s, err := m.take(t.Context(), c, r)
 					if err != nil {
 						if !errors.Is(err, ErrBusy) {
 							t.Error(err)
 						}
 						return
 					}
-					n := each
+					n := s.each
 					if c.starts {
 						n *= 2
 					}
-					if all := has.Add(n); all > total || n > total/2 || each <= 0 {
+					if all := has.Add(n); all > total || n > total/2 || n <= 0 {
 						t.Errorf("%d more, of %d: %d", n, total, all)
 					}
 					time.Sleep(lasts)
 					has.Add(-n)
-					release()
+					s.release()
 				}()
 				synctest.Wait()
 			}
@@ -58,41 +58,40 @@ func TestMemoryOfAllProcesses(t *testing.T) {
 func TestLittleWorkFindsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(1<<30, 1<<30)
-		_, first, err := m.take(t.Context(), Reach(), Run{Party: "a", Greedy: true})
+		first, err := m.take(t.Context(), Reach(), Run{Party: "a", Greedy: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		second := make(chan error, 1)
 		go func() {
-			_, _, err := m.take(t.Context(), Reach(), Run{Party: "b", Greedy: true})
+			_, err := m.take(t.Context(), Reach(), Run{Party: "b", Greedy: true})
 			second <- err
 		}()
 		synctest.Wait()
 		if len(second) > 0 {
 			t.Error("both have half of it")
 		}
-		var little func()
+		var little share
 		for i := range 3 {
-			var each int64
-			if each, little, err = m.take(t.Context(), Reach(), Run{Party: fmt.Sprint(i), Reads: 1 << 20, AtOnce: true}); err != nil || each != 130<<20 {
-				t.Fatalf("%d, %v", each, err)
+			if little, err = m.take(t.Context(), Reach(), Run{Party: fmt.Sprint(i), Reads: 1 << 20, AtOnce: true}); err != nil || little.each != 130<<20 {
+				t.Fatalf("%d, %v", little.each, err)
 			}
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errors.New("left"))
-		if _, _, err := m.take(ctx, Reach(), Run{Party: "c", Greedy: true}); err == nil || err.Error() != "left" {
+		if _, err := m.take(ctx, Reach(), Run{Party: "c", Greedy: true}); err == nil || err.Error() != "left" {
 			t.Error(err)
 		}
 		began := time.Now()
 		if err := <-second; !errors.Is(err, ErrBusy) || time.Since(began) != 2*time.Minute {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		first()
-		little()
-		if _, _, err := m.take(t.Context(), Reach(), Run{Party: "b", Greedy: true, AtOnce: true}); err != nil {
+		first.release()
+		little.release()
+		if _, err := m.take(t.Context(), Reach(), Run{Party: "b", Greedy: true, AtOnce: true}); err != nil {
 			t.Error(err)
 		}
-		if _, _, err := m.take(t.Context(), Reach(), Run{Party: "b", Greedy: true, AtOnce: true}); !errors.Is(err, ErrBusy) {
+		if _, err := m.take(t.Context(), Reach(), Run{Party: "b", Greedy: true, AtOnce: true}); !errors.Is(err, ErrBusy) {
 			t.Error(err)
 		}
 	})

@@ -39,32 +39,52 @@ type Run struct {
 func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 	pool := &g.kinds[r.Kind]
 	asked := time.Now()
-	want := work{r.Party, r.Owner, r.Heavy}
-	take := pool.slots.take
-	if r.AtOnce {
-		take = pool.slots.takeFree
-	}
-	if err := take(ctx, want); err != nil {
-		return fmt.Errorf("%s: %w", c, err)
-	}
-	ended := func() {}
-	defer func() {
-		pool.slots.give(want)
-		ended() // not before: until the slot is given back nobody else gives way for it
-	}()
-	each, release, err := g.memory.take(ctx, c, r)
+	memory, err := g.admit(ctx, c, r)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}
-	defer release()
 	pool.waited(time.Since(asked))
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	ended = pool.slots.runs(want, usualTime(r.Reads), kill)
-	used, err := g.start(ctx, c, r, each)
-	pool.slots.took(want, used.cpu)
+	memory.RevocableFor(usualTime(r.Reads), func() { kill(ErrGaveWay) })
+	ended := pool.slots.runs(r.work(), usualTime(r.Reads), kill)
+	defer func() {
+		memory.release()
+		pool.slots.give(r.work())
+		ended() // not before: until the slot is given back nobody else gives way for it
+	}()
+	used, err := g.start(ctx, c, r, memory.each)
+	pool.slots.took(r.work(), used.cpu)
 	pool.count(used, err)
 	return err
+}
+
+func (r Run) work() work { return work{r.Party, r.Owner, r.Heavy} }
+
+// admit waits until a run has a slot and its memory. Who waits for memory has no slot, which others could use. Who has memory waits for a slot with
+// it: those with a slot never wait for memory, so they come to an end.
+func (g *Git) admit(ctx context.Context, c Command, r Run) (share, error) {
+	slots := g.kinds[r.Kind].slots
+	take := slots.take
+	if r.AtOnce {
+		take = slots.takeFree
+	}
+	if err := take(ctx, r.work()); err != nil {
+		return share{}, err
+	}
+	memory, err := g.memory.try(c, r)
+	if err == nil {
+		return memory, nil
+	}
+	slots.give(r.work())
+	if memory, err = g.memory.take(ctx, c, r); err != nil {
+		return share{}, err
+	}
+	if err := take(ctx, r.work()); err != nil {
+		memory.GiveBack()
+		return share{}, err
+	}
+	return memory, nil
 }
 
 // How much nicer processes are than this program.

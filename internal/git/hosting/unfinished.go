@@ -11,7 +11,7 @@ import (
 
 // Unfinished packs take disk before anybody knows whether they belong here. They take no more than half of what is free above the floor, so that
 // one who begins many and ends none keeps nobody's events out. What they have written already is free no more, so the half is of what is left.
-// Whoever brings less than slowPack a second gives way first, and then who has most.
+// Whoever brings less than slowPack a second gives way first, and then who has most, with what they began last.
 const (
 	slowPack = 16 << 10
 	packWait = 20 * time.Second // for which a pack waits for room
@@ -28,7 +28,7 @@ var errShort = reason{ServerFull, "the disk of this server has no room for more 
 // newUnfinished returns the account of the disk that unfinished packs take. space tells of the disk on which they are.
 func newUnfinished(space func() (store.Disk, error), now func() time.Time) *fair.Account {
 	return fair.New(fair.Config{
-		Name: "bytes of unfinished packs", Total: 1 << 50, Little: 4 << 20, Slow: slowPack, Most: packWait, Patience: time.Second, Places: 256, Now: now,
+		Name: "bytes of unfinished packs", Total: 1 << 50, Little: 4 << 20, Slow: slowPack, Newest: true, Most: packWait, Patience: time.Second, Places: 256, Now: now,
 		Room: func() int64 {
 			d, err := space()
 			if err != nil || d.Free < d.Floor {
