@@ -61,9 +61,9 @@ func (s *slots) press(w *waiter) {
 	}
 }
 
-// victim returns the work that gives way to w: of the party that took most of the processor, with what it has running, the oldest. A party that has more
-// than half of the slots gives way at once, and others when their work has taken longer than is usual. Where w must wait for heavy work to end, only
-// heavy work gives way. Nil is that nobody does. The caller holds mu.
+// victim returns the work that gives way to w: of the party that took most of the processor, with what it has running, the work that loses least. A
+// party that has more than half of the slots gives way at once, and others when their work has taken longer than is usual. Where w must wait for
+// heavy work to end, only heavy work gives way. Nil is that nobody does. The caller holds mu.
 func (s *slots) victim(now time.Time, w *waiter) (worst *active) {
 	if w.party == "" {
 		return nil // our own work waits
@@ -85,9 +85,27 @@ func (s *slots) victim(now time.Time, w *waiter) (worst *active) {
 		if a.party == "" || a.party == w.party || !helps || !over && !late || took[a.party] <= took[w.party] {
 			continue
 		}
-		if worst == nil || cmp.Or(cmp.Compare(took[a.party], took[worst.party]), worst.began.Compare(a.began)) > 0 {
+		if worst == nil || cmp.Or(cmp.Compare(took[a.party], took[worst.party]), losesLess(now, a, worst)) > 0 {
 			worst = a
 		}
 	}
 	return worst
+}
+
+// overlong is how many times its usual time work may take before it goes before what began later.
+const overlong = 10
+
+// losesLess returns more than 0 where a gives way rather than b, of the same party: what began last has least to lose, such as an upload that is all
+// but complete. So that nothing stays for ever, work that has taken many times what is usual goes first, and of such work what began first.
+func losesLess(now time.Time, a, b *active) int {
+	stays := func(x *active) bool { return now.Sub(x.began) > overlong*x.usual }
+	switch {
+	case stays(a) && stays(b):
+		return b.began.Compare(a.began)
+	case stays(a):
+		return 1
+	case stays(b):
+		return -1
+	}
+	return a.began.Compare(b.began)
 }

@@ -151,3 +151,26 @@ func TestNobodyGivesWayToWhoWasServed(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatBeganLastGivesWay: of the party that has more than half of the slots the work that loses least gives way; but not for ever.
+func TestWhatBeganLastGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(newSlots(4, 64, 8))
+		for _, of := range []string{"a/first", "a/second", "a/third", "b"} {
+			q.run(t, of, time.Minute, time.Hour)
+			time.Sleep(time.Second)
+		}
+		q.run(t, "c", time.Hour, time.Second)
+		time.Sleep(6 * time.Second)
+		if got := q.got(); got != "a/first a/second a/third b a/third gave way c" {
+			t.Errorf("got %q", got)
+		}
+		q.run(t, "a/fourth", time.Minute, time.Hour)
+		time.Sleep(10*time.Minute - 10*time.Second) // the first two have had ten times their usual time
+		q.run(t, "d", time.Hour, time.Second)
+		time.Sleep(6 * time.Second)
+		if got := q.got(); got != "a/fourth a/first gave way d" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
