@@ -14,7 +14,7 @@ import (
 type Config struct {
 	Program string // a path, or a name to look for on PATH; "" is git
 	CPUs    int    // processors, which slots are in proportion to; 0 is as many as there are
-	Fetches int    // slots for Fetch; 0 is in proportion
+	Fetches int    // slots for Fetch, without the one that is kept; 0 is in proportion
 	Memory  int64  // bytes that all processes together may take for themselves; 0 is half of what the machine has, or the control group
 	Limits  Limits // of each process; a zero field has its default
 	Queue   Queue  // a zero field has its default
@@ -59,6 +59,9 @@ func Open(ctx context.Context, cfg Config) (*Git, error) {
 			n = cmp.Or(cfg.Fetches, n)
 		}
 		g.kinds[kind].slots = newSlots(n, cmp.Or(cfg.Queue.Places, 64), cmp.Or(cfg.Queue.PerParty, 4))
+		if Kind(kind) != Maintenance {
+			g.kinds[kind].slots.keepOne()
+		}
 	}
 	g.kinds[Fetch].slots.most = cmp.Or(cfg.Queue.Wait, time.Minute)
 	g.version, err = g.fit(ctx)
@@ -98,7 +101,7 @@ func fetchTime(r Run) time.Duration {
 // Kind is a kind of work. Each has slots of its own.
 type Kind uint8
 
-// The kinds of work.
+// The kinds of work. Fetch and Upload have one slot more, for light work of parties that have no other.
 const (
 	Fetch       Kind = iota // packs for clients: 2 slots for each processor
 	Upload                  // packs from clients, and questions about them: 1 for each processor, and 2 at least

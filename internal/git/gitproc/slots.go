@@ -15,6 +15,8 @@ import (
 // work goes first, so that nobody with a little waits for those with much. But where no heavy work runs, waiting heavy work gets the next
 // slot. A slot goes to the party that has the fewest, of these to the one that took least of the processor lately, and within these to work for
 // the owner with the fewest slots and the least processor time. Of equals the one goes first whose turn is longest ago.
+//
+// One slot beside all may be kept for light work of parties that have no other slot: so who fills all slots keeps nobody waiting.
 type slots struct {
 	places, perParty int           // how much work may wait: in all, and of one party
 	most             time.Duration // how long the work of a party waits at most; 0 is without a bound
@@ -33,7 +35,8 @@ type slots struct {
 	taken   lately.Use[string] // processor time, by party
 	spent   lately.Use[string] // processor time, by owner
 	active  map[*active]bool   // work that has a slot and a process
-	all     int                // slots
+	all     int                // slots, without the one that is kept
+	kept    int                // 1 where one is kept, which free counts too
 }
 
 // work is work that needs a slot.
@@ -155,8 +158,16 @@ func (s *slots) ask(c work) *waiter {
 	return w
 }
 
+// keepOne keeps one slot beside all for light work of parties that have no other. It is called before anything else.
+func (s *slots) keepOne() { s.kept, s.free = 1, s.free+1 }
+
 // may reports whether w may have a free slot. The caller holds mu.
-func (s *slots) may(w *waiter) bool { return !w.heavy || s.heavy < s.heavies }
+func (s *slots) may(w *waiter) bool {
+	if s.free <= s.kept && (w.heavy || s.running[w.party] > 0) {
+		return false
+	}
+	return !w.heavy || s.heavy < s.heavies
+}
 
 // hasRoom reports whether there is a place for c to wait, and makes one where c has the better claim. The caller holds mu.
 func (s *slots) hasRoom(c work) bool {
@@ -263,10 +274,13 @@ func (s *slots) give(c work) {
 		s.heavy--
 	}
 	s.free++
-	w := s.next()
-	if w == nil {
-		return
+	for w := s.next(); w != nil && s.free > 0; w = s.next() {
+		s.pass(w)
 	}
+}
+
+// pass gives a free slot to work that waits. The caller holds mu.
+func (s *slots) pass(w *waiter) {
 	s.free--
 	s.drop(w.party, slices.Index(s.waiting[w.party], w))
 	if i := slices.Index(s.turn, w.party); i >= 0 { // the party has had its turn
@@ -283,22 +297,24 @@ func less(of map[string]int, key string) {
 
 // next returns the work that gets a free slot; nil where none waits that may have it. The caller holds mu.
 func (s *slots) next() *waiter {
-	if w := s.first(s.heavy == 0 && s.burden > 0); w != nil {
-		return w
+	if s.heavy == 0 {
+		if w := s.first(true); w != nil {
+			return w
+		}
 	}
-	if s.heavy >= s.heavies {
-		return nil
+	if w := s.first(false); w != nil {
+		return w
 	}
 	return s.first(true)
 }
 
-// first returns the work whose turn it is among heavy work, or among light work; nil where there is none. The caller holds mu.
+// first returns the work whose turn it is among heavy work, or among light work, that may have a slot; nil where there is none. The caller holds mu.
 func (s *slots) first(heavy bool) *waiter {
 	now := time.Now()
 	var best *waiter
 	for _, party := range s.turn {
 		for _, w := range s.waiting[party] {
-			if w.heavy == heavy && (best == nil || s.order(now, w, best) < 0) {
+			if w.heavy == heavy && s.may(w) && (best == nil || s.order(now, w, best) < 0) {
 				best = w
 			}
 		}

@@ -246,3 +246,20 @@ func TestASlotIsNotLost(t *testing.T) {
 		}
 	})
 }
+
+// TestASlotIsKeptForOthers: one party may fill all slots, and the one beside them is for light work of each that has none.
+func TestASlotIsKeptForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(2, 64, 8)
+		s.keepOne()
+		q := newQueue(s)
+		q.ask(t.Context(), "a*", "a", "a", "a*", "b*", "c", "d")
+		if got := q.got(); got != "a* a c" {
+			t.Fatalf("got %q", got)
+		}
+		q.steps(t, "c", "d", "d", "", "a", "a", "a*", "b*")
+		if err := s.takeFree(t.Context(), parse("a")); !errors.Is(err, ErrBusy) {
+			t.Error(err)
+		}
+	})
+}
