@@ -47,9 +47,9 @@ func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
 	if err != nil {
 		return err
 	}
-	q.owner = p.Owner
+	q.owner, q.cpu = p.Owner, unpackTime(bytes)
 	run := func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
-		r.Kind, r.Owner, r.Heavy, r.Reads = gitproc.Upload, q.owner, q.heavy, bytes
+		r.Kind, r.Owner, r.Heavy, r.Reads, r.CPU = gitproc.Upload, q.owner, q.heavy, bytes, q.cpu
 		r.At = gitproc.Dirs{Repository: q.d.dir.abs(q.dir), Alternates: []string{q.d.dir.abs(from.path() + "/objects")}}
 		return q.d.run(ctx, c, r, from)
 	}

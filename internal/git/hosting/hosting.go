@@ -88,6 +88,7 @@ type Host struct {
 	newcomers  newcomers
 	jobs       jobs
 	copies     jobs // jobs that copy from a repository to others
+	payers     payers
 	visited    visited
 	counts     counters
 	refusals   refusals
@@ -125,6 +126,7 @@ func New(c Config) *Host {
 	h.uploads.held = map[uint64]*upload{}
 	h.jobs.init()
 	h.copies.init()
+	h.payers.init()
 	h.ledger = refdb.New(refdb.Config{
 		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Private: c.Private, Store: c.Store, Contributors: c.Contributors,
 		Changed: func(of nip34.Address) { h.jobs.push(job{kind: changed, of: of}) },

@@ -64,6 +64,11 @@ func (j *jobs) push(x job) {
 		j.list = append(j.list, x)
 	}
 	j.mu.Unlock()
+	j.stir()
+}
+
+// stir wakes who does the jobs.
+func (j *jobs) stir() {
 	select {
 	case j.wake <- struct{}{}:
 	default:
@@ -71,13 +76,22 @@ func (j *jobs) push(x job) {
 }
 
 func (j *jobs) pop() (x job, ok bool) {
+	return j.take(func([]job) int { return 0 })
+}
+
+// take takes out the job that choose names of those that wait; -1 is none of them.
+func (j *jobs) take(choose func([]job) int) (x job, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.list) == 0 {
 		return x, false
 	}
-	x = j.list[0]
-	j.list = j.list[1:]
+	i := choose(j.list)
+	if i < 0 {
+		return x, false
+	}
+	x = j.list[i]
+	j.list = slices.Delete(j.list, i, i+1)
 	if x.ofRepository() {
 		delete(j.queued, x)
 	}
@@ -106,21 +120,30 @@ func (h *Host) Run(ctx context.Context) error {
 	h.report("what waits", h.resume(ctx))
 	var g sync.WaitGroup
 	g.Go(func() { h.attend(ctx) })
-	g.Go(func() { h.lead(ctx) })
+	for range copyWorkers {
+		g.Go(func() { h.lead(ctx) })
+	}
 	g.Go(func() { h.maintain(ctx) })
 	g.Wait()
 	h.report("the refs' files", h.tidy(context.WithoutCancel(ctx))) // so that the next start has nothing to do
 	return nil
 }
 
-// lead does the jobs that copy. It has a goroutine of its own, as these may take long and nothing else should wait for them.
+// lead does the jobs that copy, one for each payer at a time. Nothing else waits for these, as they may take long.
 func (h *Host) lead(ctx context.Context) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	var later backlog
 	for ctx.Err() == nil {
-		if x, ok := h.copies.pop(); ok {
+		var done func(time.Time)
+		x, ok := h.copies.take(func(list []job) (i int) {
+			i, done = h.payers.choose(h.cfg.Now(), list)
+			return i
+		})
+		if ok {
+			h.copies.stir() // another one may be done beside it
 			h.try(ctx, x, &later)
+			done(h.cfg.Now())
 			continue
 		}
 		select {
@@ -210,7 +233,7 @@ func (h *Host) do(ctx context.Context, x job) error {
 	case shared:
 		return h.share(ctx, x.of)
 	case lost:
-		return h.restore(ctx, x.of)
+		return h.restore(ctx, x.of, copier{party: unknownPayer})
 	case found:
 		return h.adopt(ctx, x.of, x.upload, x.event)
 	case dropped:
@@ -226,8 +249,10 @@ func (h *Host) share(ctx context.Context, of nip34.Address) error {
 	if grasp.IsContributed(of) {
 		follow = h.mirror
 	}
-	done, err := follow(ctx, of, copier{party: "copies for " + of.PubKey.String()})
+	by := h.payers.party(of)
+	done, err := follow(ctx, of, copier{party: by})
 	if done {
+		h.payers.copied(of, by)
 		h.files.saw(of, generation)
 		h.jobs.push(job{kind: seen})
 	}

@@ -303,6 +303,7 @@ func (p *push) hold(ctx context.Context, q gitrepo.Quarantine, disk unfinished) 
 // land moves the proven objects into the repository, in one commit with the log.
 func (p *push) land(ctx context.Context, q gitrepo.Quarantine, proof gitrepo.Proof) (v refs.Verdict, err error) {
 	p.call.Progress("everything is here and proven; committing")
+	p.h.payers.pushed(p.call.Of, p.call.Network)
 	peeled := peeledOf(p.proving().Tips, proof) // the proof knows nothing of other tags that the state names
 	v, err = p.h.arrive(ctx, refdb.Arrival{Of: p.call.Of, Push: &p.refs, Peeled: peeled, Bytes: proof.Bytes}, q)
 	if err != nil {

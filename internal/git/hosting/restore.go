@@ -72,10 +72,10 @@ func (o objects) announcedWith(v *store.View, n refdb.Need) (r refdb.Repository,
 }
 
 // restore copies the lost tips of a contributed repository from the announced repositories that have them.
-func (h *Host) restore(ctx context.Context, of nip34.Address) error {
+func (h *Host) restore(ctx context.Context, of nip34.Address, by copier) error {
 	from, back, err := h.restorable(ctx, of)
 	for i := range from {
-		err = errors.Join(err, h.mirrorTo(ctx, from[i], back[i], copier{}))
+		err = errors.Join(err, h.mirrorTo(ctx, from[i], back[i], by))
 	}
 	return err
 }
