@@ -77,8 +77,10 @@ func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack refdb.Lack, taking
 		r.Groups = append(r.Groups, n.IDs)
 	}
 	inTurn(f.ID, r.Groups)
+	ctx, stop := context.WithCancelCause(ctx) // ends the connection, so that a pack that gives way is not read on
+	defer stop(nil)
 	r.Pack = func(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) error {
-		return taking.Pack(ctx, ids, pack)
+		return taking.Pack(ctx, ids, pack, stop)
 	}
 	tell := func(what chan<- uint64) {
 		select {
@@ -95,9 +97,17 @@ func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack refdb.Lack, taking
 	}
 	first, err := s.cfg.Fetcher.Fetch(ctx, r)
 	if err != nil {
-		return first, "", err
+		return first, "", yielded(ctx, err)
 	}
 	return s.led(ctx, f, r, lack, taking, first)
+}
+
+// yielded returns err, or why the pack gave way where that ended the connection.
+func yielded(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); hosting.Short(cause) {
+		return cause
+	}
+	return err
 }
 
 // answerOf returns what the error of a fetch tells about the server, and for how long the server wants to be left alone.
@@ -122,7 +132,7 @@ func answerOf(err error, r gitfetch.Result) (gitplan.Answer, time.Duration) {
 		return gitplan.Refused, 0
 	case errors.As(err, &pack), errors.As(err, &missing):
 		return gitplan.Failed, 0 // the server broke git's protocol
-	case errors.Is(err, context.Canceled), errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitrepo.ErrNoSpace):
+	case hosting.Short(err), errors.Is(err, context.Canceled), errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitrepo.ErrNoSpace):
 		return gitplan.Ours, 0
 	case errors.Is(err, publicnet.ErrForbidden):
 		return gitplan.Failed, 0

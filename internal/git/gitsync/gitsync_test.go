@@ -100,7 +100,7 @@ func TestWhatComesOtherwiseStopsTheFetch(t *testing.T) {
 			t.Fatalf("%+v", x)
 		}
 		x := ok(w.host.Take(t.Context(), ok(w.host.Lacks(t.Context(), addressOf(repo))), "a push"))
-		if err := x.Pack(t.Context(), []gitwire.ObjectID{tip}, strings.NewReader(string(w.Pack(w.All([]gitwire.ObjectID{tip}, nil))))); err != nil {
+		if err := x.Pack(t.Context(), []gitwire.ObjectID{tip}, strings.NewReader(string(w.Pack(w.All([]gitwire.ObjectID{tip}, nil)))), func(error) {}); err != nil {
 			t.Fatal(err)
 		}
 		w.pass(time.Second)
@@ -601,7 +601,7 @@ func TestHowLongFetchesTake(t *testing.T) {
 		w.state(1, "tool", store.Live, next)
 		w.pass(time.Second)
 		x := ok(w.host.Take(t.Context(), ok(w.host.Lacks(t.Context(), addressOf(repo))), "a push"))
-		if err := x.Pack(t.Context(), []gitwire.ObjectID{next}, bytes.NewReader(w.Pack(w.All([]gitwire.ObjectID{next}, nil)))); err != nil {
+		if err := x.Pack(t.Context(), []gitwire.ObjectID{next}, bytes.NewReader(w.Pack(w.All([]gitwire.ObjectID{next}, nil))), func(error) {}); err != nil {
 			t.Fatal(err)
 		}
 		w.pass(time.Second)

@@ -28,6 +28,8 @@ const mostTips = 1000
 // led asks a server for what it withheld by id, and returns what came of it, in words for the book where nothing did.
 func (s *Sync) led(ctx context.Context, f gitplan.Fetch, r gitfetch.Request, lack refdb.Lack, taking *hosting.Taking, first gitfetch.Result) (gitfetch.Result, string, error) {
 	res, refs := first, first.Refs
+	ctx, stop := context.WithCancelCause(ctx) // as in ask
+	defer stop(nil)
 	needs := withheld(lack.Needs, first.Withheld, taking.Brought)
 	if len(needs) == 0 || refs == nil {
 		return res, unshown(first), nil
@@ -42,7 +44,7 @@ func (s *Sync) led(ctx context.Context, f gitplan.Fetch, r gitfetch.Request, lac
 		}
 		r.Groups = [][]gitwire.ObjectID{tips}
 		r.Pack = func(ctx context.Context, _ []gitwire.ObjectID, pack io.Reader) error {
-			err := taking.Pack(ctx, idsOf(needs), pack)
+			err := taking.Pack(ctx, idsOf(needs), pack, stop)
 			if _, missing := errors.AsType[*gitrepo.MissingError](err); missing {
 				return nil // the pack has no fault
 			}
@@ -51,7 +53,7 @@ func (s *Sync) led(ctx context.Context, f gitplan.Fetch, r gitfetch.Request, lac
 		next, err := s.cfg.Fetcher.Fetch(ctx, r)
 		res.Requests, res.Bytes = res.Requests+next.Requests, res.Bytes+next.Bytes
 		if err != nil {
-			return res, "", err
+			return res, "", yielded(ctx, err)
 		}
 		if needs = withheld(needs, first.Withheld, taking.Brought); len(needs) == 0 {
 			return res, "", nil

@@ -111,11 +111,14 @@ func (h *Host) Take(ctx context.Context, lack refdb.Lack, party string) (*Taking
 func TooMuch(err error) bool {
 	var bound reason
 	var pack *gitrepo.PackError
-	if errors.Is(err, errShort) || errors.Is(err, errYields) {
-		return false // and later there may be room
+	if Short(err) {
+		return false
 	}
 	return errors.As(err, &bound) || errors.As(err, &pack) && pack.ByLimit
 }
+
+// Short reports whether a Taking failed because too much else is under way: later there may be room.
+func Short(err error) bool { return errors.Is(err, errShort) || errors.Is(err, errYields) }
 
 // MaxBytes returns how many bytes of packs the Taking takes at most.
 func (t *Taking) MaxBytes() int64 { return t.h.limits().Push }
@@ -144,8 +147,8 @@ func without(ids, others []gitwire.ObjectID) (out []gitwire.ObjectID) {
 }
 
 // Pack reads one pack with these ids to its end. When it returns, the events are served whose git data the pack completed; nothing else of
-// the pack is kept.
-func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) (err error) {
+// the pack is kept. Where the pack has to give way to others, Pack calls stop, which must not wait, and has a Read that is under way end.
+func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader, stop func(why error)) (err error) {
 	needs := t.within(ids)
 	if len(needs) == 0 {
 		return nil
@@ -154,7 +157,7 @@ func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reade
 	if err != nil {
 		return err
 	}
-	reading, disk := begin(ctx, t.h.unfinished, fair.Party{Owner: t.lack.Of.PubKey.String()}, nil)
+	reading, disk := begin(ctx, t.h.unfinished, fair.Party{Owner: t.lack.Of.PubKey.String()}, func() { stop(errYields) })
 	defer func() {
 		err = errors.Join(err, q.Close())
 		disk.GiveBack()

@@ -46,11 +46,14 @@ func needed(l refdb.Lack) (ids []gitwire.ObjectID) {
 	return ids
 }
 
+// stopped is for packs that need not give way.
+func stopped(error) {}
+
 // comes lets a pack come for all that a repository lacks, and gives what is complete by it.
 func (w *world) comes(repo *nostr.Event, pack string) ([]nostr.ID, error) {
 	w.Helper()
 	t := w.take(repo)
-	err := t.Pack(w.Context(), needed(w.lacks(repo)), strings.NewReader(pack))
+	err := t.Pack(w.Context(), needed(w.lacks(repo)), strings.NewReader(pack), stopped)
 	return t.Brought, err
 }
 
@@ -236,7 +239,7 @@ func TestAPackForNothing(t *testing.T) {
 	x := w.take(repo)
 	pack := strings.NewReader(w.pack(r, second))
 	whole := pack.Len()
-	if err := x.Pack(t.Context(), []gitwire.ObjectID{objectID(tip)}, pack); err != nil || len(x.Brought) != 0 || pack.Len() != whole {
+	if err := x.Pack(t.Context(), []gitwire.ObjectID{objectID(tip)}, pack, stopped); err != nil || len(x.Brought) != 0 || pack.Len() != whole {
 		t.Errorf("%v, %v, %d bytes left", err, x.Brought, pack.Len())
 	}
 	if x.MaxBytes() != hosting.DefaultLimits().Push {
@@ -266,7 +269,7 @@ func TestWhatIsBeingBroughtDoesNotLapse(t *testing.T) {
 	broken := func(pause time.Duration) {
 		t.Helper()
 		in := io.MultiReader(strings.NewReader(pack[:50]), &pausing{func() { w.pass(pause) }}, strings.NewReader("it ends in something else"))
-		if err := x.Pack(t.Context(), needed(w.lacks(repo)), in); err == nil {
+		if err := x.Pack(t.Context(), needed(w.lacks(repo)), in, stopped); err == nil {
 			t.Fatal("a broken pack is taken")
 		}
 	}
@@ -311,10 +314,10 @@ func TestBoundsOfWhatComes(t *testing.T) {
 	w.waits(next)
 	w.nothingIsLeft()
 	x := w.take(repo)
-	if err := x.Pack(t.Context(), needed(w.lacks(repo)), strings.NewReader(w.packOf(r, big, tip))); !hosting.TooMuch(err) {
+	if err := x.Pack(t.Context(), needed(w.lacks(repo)), strings.NewReader(w.packOf(r, big, tip)), stopped); !hosting.TooMuch(err) {
 		t.Errorf("too large a repository counts as %v", err)
 	}
-	if err := x.Pack(t.Context(), needed(w.lacks(repo)), strings.NewReader("no pack")); hosting.TooMuch(err) {
+	if err := x.Pack(t.Context(), needed(w.lacks(repo)), strings.NewReader("no pack"), stopped); hosting.TooMuch(err) {
 		t.Errorf("%v counts as too much", err)
 	}
 }
@@ -342,7 +345,7 @@ func TestBoundsOfSeveralPacks(t *testing.T) {
 	l := w.lacks(repo)
 	for i, n := range []refdb.Need{l.Needs[slices.IndexFunc(l.Needs, func(n refdb.Need) bool { return n.Event == events[0].ID })],
 		l.Needs[slices.IndexFunc(l.Needs, func(n refdb.Need) bool { return n.Event == events[1].ID })]} {
-		if err := x.Pack(t.Context(), n.IDs, strings.NewReader(packs[i])); (err == nil) != (i == 0) {
+		if err := x.Pack(t.Context(), n.IDs, strings.NewReader(packs[i]), stopped); (err == nil) != (i == 0) {
 			t.Errorf("pack %d: %v", i, err)
 		}
 	}

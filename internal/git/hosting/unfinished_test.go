@@ -94,3 +94,37 @@ func TestUnfinishedPacksTakeHalfOfTheDisk(t *testing.T) {
 		t.Errorf("room for %d bytes of packs on a full disk", room)
 	}
 }
+
+// TestAFetchedPackThatGivesWayIsCutOff: its next bytes may never come.
+func TestAFetchedPackThatGivesWayIsCutOff(t *testing.T) {
+	var free atomic.Uint64 // above the floor
+	free.Store(64 << 20)
+	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{space: func() *store.Disk { return &store.Disk{Free: 1<<30 + free.Load(), Floor: 1 << 30} }})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	tip := r.commit("one")
+	w.state(1, "tool", now, "refs/heads/main", tip)
+	other := w.announce(2, "drip", now)
+	w.state(2, "drip", now, "refs/heads/main", tip)
+	taking := w.take(other)
+	pack, in := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- taking.Pack(t.Context(), needed(w.lacks(other)), pack, func(why error) {
+			free.Store(64 << 20)
+			in.CloseWithError(why)
+		})
+	}()
+	if _, err := in.Write(append([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x09"), make([]byte, 3<<20)...)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write([]byte{0}); err != nil { // so there is disk for all before
+		t.Fatal(err)
+	}
+	free.Store(0)
+	r.must("push", w.cloneURL(repo), "main")
+	if err := <-done; !hosting.Short(err) || hosting.TooMuch(err) {
+		t.Error(err)
+	}
+	taking.Close()
+	w.nothingIsLeft()
+}
