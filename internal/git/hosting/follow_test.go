@@ -159,3 +159,36 @@ func TestBoundsOfUploads(t *testing.T) {
 	}
 	w.waits(third)
 }
+
+// TestFilesOfRefsDoNotWaitForUploads: while the proof of an upload takes long, the files of another repository's refs are written.
+func TestFilesOfRefsDoNotWaitForUploads(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	base := r.commit("base")
+	w.state(1, "tool", now, "refs/heads/main", base)
+	r.must("push", w.cloneURL(repo), "main")
+	tip := r.commit("one")
+	r.must("checkout", "-q", "-b", "other", base)
+	other := r.commit("other")
+	pr := func(commit string) *nostr.Event {
+		return w.event(2, now, nip34.KindPullRequest, nostr.Tag{"c", commit}, nostr.Tag{"a", repo.Address()})
+	}
+	first, second := pr(tip), pr(other)
+	r.must("push", w.cloneURL(repo), tip+":refs/nostr/"+first.ID.String(), other+":refs/nostr/"+second.ID.String())
+	hold := make(chan struct{})
+	w.copies.mu.Lock()
+	w.copies.hold = hold
+	w.copies.mu.Unlock()
+	w.publish(second)
+	w.state(1, "tool", now+1, "refs/heads/renamed", base)
+	w.eventually("the files say so", func() bool {
+		for _, path := range ok(filepath.Glob(filepath.Join(w.dir, "??", "??", "*", "packed-refs"))) {
+			if b, _ := os.ReadFile(path); strings.Contains(string(b), "refs/heads/renamed") {
+				return true
+			}
+		}
+		return false
+	})
+	close(hold)
+	w.eventually("the upload is served", func() bool { return strings.Contains(w.lsRemote(w.cloneURL(repo)), second.ID.String()) })
+}

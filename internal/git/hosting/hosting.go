@@ -87,6 +87,7 @@ type Host struct {
 	unfinished *fair.Account // bytes of disk
 	newcomers  newcomers
 	jobs       jobs
+	adopts     jobs // jobs of uploads, which may take long, too
 	copies     jobs // jobs that copy from a repository to others
 	payers     payers
 	visited    visited
@@ -125,6 +126,7 @@ func New(c Config) *Host {
 	h.files.init()
 	h.uploads.held = map[uint64]*upload{}
 	h.jobs.init()
+	h.adopts.init()
 	h.copies.init()
 	h.payers.init()
 	h.ledger = refdb.New(refdb.Config{
@@ -136,7 +138,7 @@ func New(c Config) *Host {
 			}
 		},
 		UnderWay: h.arriving.has,
-		Found:    h.found, Dropped: func(n uint64) { h.jobs.push(job{kind: dropped, upload: n}) },
+		Found:    h.found, Dropped: func(n uint64) { h.adopts.push(job{kind: dropped, upload: n}) },
 	})
 	return h
 }

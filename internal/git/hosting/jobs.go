@@ -120,6 +120,7 @@ func (h *Host) Run(ctx context.Context) error {
 	h.report("what waits", h.resume(ctx))
 	var g sync.WaitGroup
 	g.Go(func() { h.attend(ctx) })
+	g.Go(func() { h.adoptAll(ctx) })
 	for range copyWorkers {
 		g.Go(func() { h.lead(ctx) })
 	}
@@ -170,6 +171,26 @@ func (h *Host) try(ctx context.Context, x job, later *backlog) {
 	}
 }
 
+// adoptAll does the jobs of uploads. They have a goroutine of their own, so that files of refs do not wait for the proof of an upload.
+func (h *Host) adoptAll(ctx context.Context) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	var later backlog
+	for ctx.Err() == nil {
+		if x, ok := h.adopts.pop(); ok {
+			h.try(ctx, x, &later)
+			continue
+		}
+		select {
+		case <-h.adopts.wake:
+		case <-look.C:
+			later.again(&h.adopts)
+			h.report("uploads", h.expireUploads(ctx))
+		case <-ctx.Done():
+		}
+	}
+}
+
 // attend does all other jobs.
 func (h *Host) attend(ctx context.Context) {
 	look, sweep := time.NewTicker(lookEvery), time.NewTicker(sweepEvery)
@@ -192,7 +213,6 @@ func (h *Host) attend(ctx context.Context) {
 			tidy.Reset(tidyAfter)
 		case <-look.C:
 			later.again(&h.jobs)
-			h.report("uploads", h.expireUploads(ctx))
 		case <-sweep.C:
 			h.report("repositories that have gone", h.sweep(ctx))
 		case <-ctx.Done():

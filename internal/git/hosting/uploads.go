@@ -71,7 +71,7 @@ func (u *uploads) take(n uint64) *upload {
 
 // found is told by the ledger that the event of an upload's tip has come.
 func (h *Host) found(f refs.Found, event nostr.ID) {
-	h.jobs.push(job{kind: found, of: f.Of, upload: f.Upload, event: event})
+	h.adopts.push(job{kind: found, of: f.Of, upload: f.Upload, event: event})
 }
 
 // adopt moves the tip of an event that has come out of its upload into the repository, if there is room. Where there is none the event waits
@@ -125,7 +125,7 @@ func (h *Host) expireUploads(ctx context.Context) error {
 		return nil
 	})
 	for _, n := range gone {
-		h.jobs.push(job{kind: dropped, upload: n})
+		h.adopts.push(job{kind: dropped, upload: n})
 	}
 	return err
 }

@@ -79,6 +79,8 @@ type unreadable struct {
 type copies struct {
 	mu sync.Mutex
 	by []string
+
+	hold chan struct{} // Part waits until it is closed; nil is that it does not
 }
 
 func (u unreadable) CopyInto(ctx context.Context, from, to gitrepo.ID, p gitrepo.Proving) (gitrepo.Quarantine, gitrepo.Proof, error) {
@@ -86,6 +88,17 @@ func (u unreadable) CopyInto(ctx context.Context, from, to gitrepo.ID, p gitrepo
 	u.copies.by = append(u.copies.by, fmt.Sprint(p.Party, " ", p.Linked))
 	u.copies.mu.Unlock()
 	return u.Disk.CopyInto(ctx, from, to, p)
+}
+
+// Part waits while the disk is held up.
+func (u unreadable) Part(ctx context.Context, of gitrepo.Quarantine, p gitrepo.Proving) (gitrepo.Quarantine, gitrepo.Proof, error) {
+	u.copies.mu.Lock()
+	hold := u.copies.hold
+	u.copies.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	return u.Disk.Part(ctx, of, p)
 }
 
 func (c *copies) all() []string {
