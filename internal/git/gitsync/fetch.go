@@ -104,7 +104,7 @@ func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack refdb.Lack, taking
 
 // yielded returns err, or why the pack gave way where that ended the connection.
 func yielded(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); hosting.Short(cause) {
+	if cause := context.Cause(ctx); hosting.GaveWay(cause) {
 		return cause
 	}
 	return err
@@ -132,7 +132,7 @@ func answerOf(err error, r gitfetch.Result) (gitplan.Answer, time.Duration) {
 		return gitplan.Refused, 0
 	case errors.As(err, &pack), errors.As(err, &missing):
 		return gitplan.Failed, 0 // the server broke git's protocol
-	case hosting.Short(err), errors.Is(err, context.Canceled), errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitrepo.ErrNoSpace):
+	case hosting.GaveWay(err), errors.Is(err, context.Canceled), errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitrepo.ErrNoSpace):
 		return gitplan.Ours, 0
 	case errors.Is(err, publicnet.ErrForbidden):
 		return gitplan.Failed, 0

@@ -46,6 +46,15 @@ func (h *Host) follow(ctx context.Context, from, to refdb.Repository, by copier)
 	if err := h.room(ctx, to); err != nil {
 		return err
 	}
+	giveBack, err := h.begins(to)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			giveBack()
+		}
+	}()
 	q, proof, err := h.cfg.Disk.CopyInto(ctx, gitrepo.ID(from.Dir), gitrepo.ID(to.Dir),
 		gitrepo.Proving{Tips: idsOf(from.Refs.Refs), Haves: idsOf(to.Refs.All()), Party: by.party, Owner: from.Of.PubKey.String(), Linked: by.linked})
 	if err != nil {

@@ -101,24 +101,34 @@ func (h *Host) Take(ctx context.Context, lack refdb.Lack, party string) (*Taking
 	if err := h.room(ctx, lack.Repository); err != nil {
 		return nil, err
 	}
+	giveBack, err := h.begins(lack.Repository)
+	if err != nil {
+		return nil, err
+	}
 	h.arriving.add(lack, 1)
 	held := lack
 	held.Needs = slices.Clone(lack.Needs)
-	return &Taking{h: h, lack: lack, party: party, told: h.cfg.Now(), close: sync.OnceFunc(func() { h.arriving.add(held, -1) })}, nil
+	t := &Taking{h: h, lack: lack, party: party, told: h.cfg.Now()}
+	t.close = sync.OnceFunc(func() {
+		if h.arriving.add(held, -1); len(t.Brought) == 0 {
+			giveBack()
+		}
+	})
+	return t, nil
 }
 
 // TooMuch reports whether a Taking failed because the bounds allow no more data here.
 func TooMuch(err error) bool {
 	var bound reason
 	var pack *gitrepo.PackError
-	if Short(err) {
+	if GaveWay(err) {
 		return false
 	}
 	return errors.As(err, &bound) || errors.As(err, &pack) && pack.ByLimit
 }
 
-// Short reports whether a Taking failed because too much else is under way: later there may be room.
-func Short(err error) bool { return errors.Is(err, errShort) || errors.Is(err, errYields) }
+// GaveWay reports whether a Taking failed because too much else is under way: later there may be room.
+func GaveWay(err error) bool { return errors.Is(err, errShort) || errors.Is(err, errYields) }
 
 // MaxBytes returns how many bytes of packs the Taking takes at most.
 func (t *Taking) MaxBytes() int64 { return t.h.limits().Push }

@@ -54,3 +54,13 @@ func TestCopiesTakeTurns(t *testing.T) {
 		t.Error("the wrong one pays")
 	}
 }
+
+// TestWhatIsPostponedIsTriedAgain: a copy that would begin one repository too many is not given up.
+func TestWhatIsPostponedIsTriedAgain(t *testing.T) {
+	if err := (reason{ManyNew, "later"}); hopeless(err) || !postponed(err) || !told(err) {
+		t.Error(err)
+	}
+	if err := (reason{OwnerFull, "full"}); !hopeless(err) || postponed(err) {
+		t.Error(err)
+	}
+}

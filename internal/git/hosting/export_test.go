@@ -12,7 +12,14 @@ const (
 
 // Begun notes a new repository.
 func (h *Host) Begun(from refs.From, owner string) {
-	h.newcomers.began(h.cfg.Now(), newcomersOf(from, owner))
+	h.newcomers.mu.Lock()
+	defer h.newcomers.mu.Unlock()
+	h.newcomers.count(h.cfg.Now(), newcomersOf(from, owner), 1)
+}
+
+// Begin counts a new repository, if one may begin.
+func (h *Host) Begin(from refs.From, owner string) (giveBack func(), err error) {
+	return h.newcomers.take(h.cfg.Now(), newcomersOf(from, owner), "push this one")
 }
 
 // Newcomers is how many are told apart.

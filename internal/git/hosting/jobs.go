@@ -163,7 +163,7 @@ func (h *Host) try(ctx context.Context, x job, later *backlog) {
 		return
 	}
 	err := h.do(ctx, x)
-	if !errors.Is(err, gitproc.ErrBusy) {
+	if !errors.Is(err, gitproc.ErrBusy) && !postponed(err) {
 		h.report("git data", err)
 	}
 	if err != nil && !hopeless(err) {

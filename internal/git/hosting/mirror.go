@@ -46,6 +46,15 @@ func (h *Host) mirrorTo(ctx context.Context, from refdb.Repository, m refdb.Mirr
 	if err := h.room(ctx, m.To); err != nil {
 		return err
 	}
+	giveBack, err := h.begins(m.To)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			giveBack()
+		}
+	}()
 	q, proof, err := h.cfg.Disk.CopyInto(ctx, gitrepo.ID(from.Dir), gitrepo.ID(m.To.Dir),
 		gitrepo.Proving{Commits: m.Tips, Haves: idsOf(m.To.Refs.All()), Party: by.party, Owner: from.Of.PubKey.String(), Linked: by.linked})
 	if err != nil {

@@ -1,16 +1,19 @@
 package hosting
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/bucket"
+	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/refs"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// How many new repositories pushes may begin. Each takes a directory with a dozen inodes, whatever is in it.
+// How many new repositories pushes, git data of other servers and copies may begin. Each takes a directory with a dozen inodes, whatever is in it.
 const (
 	newPerAddress = 100 // at once, and as many an hour
 	newPerNetwork = 400
@@ -18,7 +21,7 @@ const (
 	newKept       = 50_000 // addresses, networks and owners that are told apart; beyond, all others share one allowance
 )
 
-// newcomers counts the repositories that pushes have begun lately. The service's operator, and owners whom the operator trusts, are not counted.
+// newcomers counts the repositories that have begun lately. The service's operator, and owners whom the operator trusts, are not counted.
 type newcomers struct {
 	mu sync.Mutex
 	by map[newcomer]*bucket.Bucket
@@ -41,32 +44,52 @@ func newcomersOf(from refs.From, owner string) []newcomer {
 	return []newcomer{{"your address", from.Address, newPerAddress}, {"your network", from.Network, newPerNetwork}, {"this owner", owner, newPerOwner}}
 }
 
-// refusal returns why a push may not begin another repository yet; nil where it may.
-func (n *newcomers) refusal(now time.Time, who []newcomer) error {
+// take counts a new repository, or says why none may begin yet. It looks and counts in one step, before the repository begins: so who begins many at
+// once gets no more. What to do then stands in the refusal. giveBack takes the count back where nothing began.
+func (n *newcomers) take(now time.Time, who []newcomer, then string) (giveBack func(), err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, x := range who {
 		if b := n.of(now, x); b != nil {
 			if wait := b.Wait(now, x.rate()); wait > 0 {
-				return reason{ManyNew, fmt.Sprintf("%d new repositories of %s came within an hour, which is as many as may: push this one in %s", x.most, x.kind, minutes(wait))}
+				return nil, reason{ManyNew, fmt.Sprintf("%d new repositories of %s came within an hour, which is as many as may: %s in %s", x.most, x.kind, then, minutes(wait))}
 			}
 		}
 	}
-	return nil
+	n.count(now, who, 1)
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.count(now, who, -1)
+	}, nil
 }
 
-// began counts a new repository.
-func (n *newcomers) began(now time.Time, who []newcomer) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+// count counts so many new repositories. The caller holds mu.
+func (n *newcomers) count(now time.Time, who []newcomer, many float64) {
 	for _, x := range who {
 		b := n.of(now, x)
 		if b == nil {
 			b = &bucket.Bucket{}
 			n.by[x] = b
 		}
-		b.Charge(now, x.rate(), 1)
+		b.Charge(now, x.rate(), many)
 	}
+}
+
+// begins counts a repository that other servers' data or a copy begins, for its owner; see newcomers.take. One that is here already is not counted.
+func (h *Host) begins(r refdb.Repository) (giveBack func(), err error) {
+	if !r.Dir.IsZero() || h.trusts(r.Of.PubKey) {
+		return func() {}, nil
+	}
+	return h.newcomers.take(h.cfg.Now(), newcomersOf(refs.From{}, r.Of.PubKey.String())[2:], "this one comes by itself")
+}
+
+func (h *Host) trusts(owner nostr.PubKey) bool { return h.cfg.Trusts != nil && h.cfg.Trusts(owner) }
+
+// postponed reports whether something fails until its owner may have new repositories again.
+func postponed(err error) bool {
+	r, is := errors.AsType[reason](err)
+	return is && r.why == ManyNew
 }
 
 // of returns the bucket of x; nil where x has begun nothing lately. The caller holds mu.

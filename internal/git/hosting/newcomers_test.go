@@ -3,6 +3,8 @@ package hosting_test
 import (
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,4 +82,81 @@ func TestNewcomersAreBounded(t *testing.T) {
 	if n := w.host.Newcomers(); n > 10 {
 		t.Errorf("%d are remembered for ever", n)
 	}
+}
+
+// TestManyBeginAtOnce: of repositories that begin at once no more begin than may, and what does not begin leaves its place to others.
+func TestManyBeginAtOnce(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	var began atomic.Int32
+	var giveBack func()
+	var g sync.WaitGroup
+	for range hosting.NewPerAddress + 50 {
+		g.Go(func() {
+			back, err := w.host.Begin(from("a", "b"), "c")
+			if err == nil && began.Add(1) == 1 {
+				giveBack = back
+			}
+		})
+	}
+	g.Wait()
+	if n := began.Load(); n != hosting.NewPerAddress {
+		t.Fatalf("%d begin", n)
+	}
+	giveBack()
+	if _, err := w.host.Begin(from("a", "b"), "c"); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.host.Begin(from("a", "b"), "c"); err == nil {
+		t.Error("one more begins")
+	}
+}
+
+// TestWhatComesFromElsewhereBeginsRepositoriesToo: git data of other servers counts for the owner, unless the operator trusts them, and comes later.
+func TestWhatComesFromElsewhereBeginsRepositoriesToo(t *testing.T) {
+	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{trusts: func(pk nostr.PubKey) bool { return pk == key(9) }})
+	r := w.newRepo()
+	tip := r.commit("one")
+	repo := func(owner byte) *nostr.Event {
+		e := w.announce(owner, "tool", now)
+		w.state(owner, "tool", now, "refs/heads/main", tip)
+		return e
+	}
+	mine, trusted := repo(1), repo(9)
+	for _, owner := range []byte{1, 9} {
+		pk := key(owner)
+		for i := range hosting.NewPerOwner - 1 {
+			w.host.Begun(from(fmt.Sprint(owner, i), fmt.Sprint(owner, i)), pk.String())
+		}
+	}
+	w.take(mine).Close() // nothing came, so nothing counts
+	x := w.take(mine)
+	if _, err := w.host.Take(t.Context(), w.lacks(mine), "others"); err == nil || !strings.Contains(err.Error(), "this one comes by itself in") {
+		t.Errorf("the next one: %v", err)
+	}
+	x.Close()
+	if _, err := w.comes(mine, w.pack(r, tip)); err != nil {
+		t.Error(err)
+	}
+	w.take(trusted)
+	w.take(trusted)
+}
+
+// TestCopiesBeginRepositoriesToo: a copy that would begin one too many waits, and the push that it follows is in order.
+func TestCopiesBeginRepositoriesToo(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	pk, mk := key(2), key(1)
+	mine, r := w.announce(1, "tool", now, nostr.Tag{"maintainers", pk.String()}), w.newRepo()
+	theirs := w.announce(2, "tool", now, nostr.Tag{"maintainers", mk.String()})
+	for i := range hosting.NewPerOwner {
+		w.host.Begun(from(fmt.Sprint(i), fmt.Sprint(i)), pk.String())
+	}
+	w.state(1, "tool", now, "refs/heads/main", r.commit("one"))
+	r.must("push", w.cloneURL(mine), "main")
+	if got := w.lsRemote(w.cloneURL(theirs)); strings.Contains(got, "refs/heads/main") {
+		t.Errorf("it began: %s", got)
+	}
+	w.pass(time.Hour)
+	w.state(1, "tool", now+1, "refs/heads/main", r.commit("two"))
+	r.must("push", w.cloneURL(mine), "main")
+	w.eventually("it comes when it may", func() bool { return strings.Contains(w.lsRemote(w.cloneURL(theirs)), "refs/heads/main") })
 }

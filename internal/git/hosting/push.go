@@ -132,13 +132,13 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	if err := p.h.room(ctx, p.opened.Repository); err != nil {
 		return v, err
 	}
-	who := p.newcomers()
-	if err := p.h.newcomers.refusal(p.h.cfg.Now(), who); err != nil {
+	giveBack, err := p.h.newcomers.take(p.h.cfg.Now(), p.newcomers(), "push this one")
+	if err != nil {
 		return v, err
 	}
 	defer func() {
-		if err == nil {
-			p.h.newcomers.began(p.h.cfg.Now(), who)
+		if err != nil {
+			giveBack()
 		}
 	}()
 	q, err := p.h.cfg.Disk.Begin(gitrepo.ID(p.opened.Repository.Dir))
@@ -194,7 +194,7 @@ const tellEvery = 4 << 20
 // newcomers returns who needs an allowance for the repository that the push begins; nobody where it is here already.
 func (p *push) newcomers() []newcomer {
 	owner := p.call.Of.PubKey
-	if !p.opened.Repository.Dir.IsZero() || p.call.Operator || p.h.cfg.Trusts != nil && p.h.cfg.Trusts(owner) {
+	if !p.opened.Repository.Dir.IsZero() || p.call.Operator || p.h.trusts(owner) {
 		return nil
 	}
 	return newcomersOf(p.refs.From, owner.String())
@@ -323,7 +323,7 @@ func (p *push) show(ctx context.Context) error {
 	if err == nil {
 		_, err = follow(ctx, p.call.Of, copier{party: p.call.Network, linked: true})
 	}
-	if ctx.Err() != nil || errors.Is(err, gitproc.ErrBusy) { // the job that follows the commit copies what is not copied yet
+	if ctx.Err() != nil || errors.Is(err, gitproc.ErrBusy) || postponed(err) { // the job that follows the commit copies what is not copied yet
 		return nil
 	}
 	return err
@@ -375,7 +375,7 @@ func once(work func(refdb.Dir) error) func(refdb.Dir) error {
 
 // told reports whether an error tells the client what is wrong with their push.
 func told(err error) bool {
-	return hopeless(err) || errors.Is(err, gitproc.ErrBusy) || errors.Is(err, context.Canceled) || errors.Is(err, io.ErrUnexpectedEOF)
+	return hopeless(err) || postponed(err) || errors.Is(err, gitproc.ErrBusy) || errors.Is(err, context.Canceled) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // hopeless reports whether a second try would fail in the same way.
@@ -383,7 +383,7 @@ func hopeless(err error) bool {
 	var r reason
 	var pack *gitrepo.PackError
 	var missing *gitrepo.MissingError
-	return errors.As(err, &r) || errors.As(err, &pack) || errors.As(err, &missing)
+	return errors.As(err, &r) && r.why != ManyNew || errors.As(err, &pack) || errors.As(err, &missing)
 }
 
 // result makes the answer to the client.

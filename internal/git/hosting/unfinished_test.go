@@ -122,7 +122,7 @@ func TestAFetchedPackThatGivesWayIsCutOff(t *testing.T) {
 	}
 	free.Store(0)
 	r.must("push", w.cloneURL(repo), "main")
-	if err := <-done; !hosting.Short(err) || hosting.TooMuch(err) {
+	if err := <-done; !hosting.GaveWay(err) || hosting.TooMuch(err) {
 		t.Error(err)
 	}
 	taking.Close()
