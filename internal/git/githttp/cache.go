@@ -3,6 +3,7 @@ package githttp
 import (
 	"container/list"
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -15,19 +16,30 @@ import (
 )
 
 const (
-	keepTime      = 5 * time.Minute // since a pack was last asked for
-	remembered    = 4096            // keys that the cache remembers as asked for once
-	partyFraction = 4               // an address has at most one part in so many of the files being sent
-	mostKept      = 200             // packs that are kept, each in an open file
-	mostSending   = 200             // packs that are being sent
+	keepTime      = 5 * time.Minute  // since a pack was last asked for
+	remembered    = 4096             // keys that the cache remembers as asked for once
+	partyFraction = 4                // an address has at most one part in so many of the files being sent
+	mostWorkers   = 4                // for whom a flight is tried, one after the other
+	refusedWithin = 30 * time.Second // a process refused by then was refused for its party, and not as all wait for long
+	mostKept      = 200              // packs that are kept, each in an open file
+	mostSending   = 200              // packs that are being sent
 )
 
 // flightKey names an answer that is the same for all clients that ask for it; "" is an answer for one client alone.
 type flightKey string
 
+// reader is who reads a flight.
+type reader struct {
+	fair.Party
+	worker string // for whom processes of git work that the reader has work; "" is the operator
+}
+
+// making writes an answer, as work for somebody.
+type making func(ctx context.Context, worker string, w io.Writer) error
+
 // entry is what the cache knows about a flight.
 type entry struct {
-	readers []fair.Party // of each reader
+	readers []reader
 	running bool
 	counted int64         // bytes of a flight that has ended
 	kept    *list.Element // in the order of use
@@ -66,14 +78,14 @@ func newCache(c Config) *cache {
 
 // join returns a reader of the answer with that key, and tells what the answer comes from. The answer is one that is there, or a new one, which
 // produce writes. join fails with gitproc.ErrBusy where too much is being sent already.
-func (c *cache) join(key flightKey, party fair.Party, produce func(ctx context.Context, w io.Writer) error) (*reading, Answer, error) {
+func (c *cache) join(key flightKey, who reader, produce making) (*reading, Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	again := key != "" && c.note(key)
 	if f := c.byKey[key]; f != nil && !f.yielded() {
-		return c.read(f, party), c.share(f), nil
+		return c.read(f, who), c.share(f), nil
 	}
-	file, why := c.room.files.Take(party, 1)
+	file, why := c.room.files.Take(who.Party, 1)
 	if why != fair.Granted {
 		return nil, Refused, gitproc.ErrBusy
 	}
@@ -85,16 +97,16 @@ func (c *cache) join(key flightKey, party fair.Party, produce func(ctx context.C
 		c.byKey[key] = f
 	}
 	c.misses++
-	r := c.read(f, party)
-	go c.run(ctx, f, again, produce)
+	r := c.read(f, who)
+	go c.run(ctx, f, again, who.worker, produce)
 	return r, FromPack, nil
 }
 
 // read counts one more reader of a flight. The caller holds mu.
-func (c *cache) read(f *flight, party fair.Party) *reading {
-	f.readers = append(f.readers, party)
+func (c *cache) read(f *flight, who reader) *reading {
+	f.readers = append(f.readers, who)
 	f.of(f.readers)
-	return &reading{flight: f, cache: c, party: party}
+	return &reading{flight: f, cache: c, who: who}
 }
 
 // share returns what the answer of a flight comes from that was there. The caller holds mu.
@@ -122,16 +134,47 @@ func (c *cache) note(key flightKey) bool {
 }
 
 // run makes a flight, and keeps or drops it at its end.
-func (c *cache) run(ctx context.Context, f *flight, again bool, produce func(ctx context.Context, w io.Writer) error) {
+func (c *cache) run(ctx context.Context, f *flight, again bool, worker string, produce making) {
 	defer close(f.ended)
 	defer f.stop()
 	err := c.faults.Run("a pack", func() error {
 		if err := f.open(c.dir); err != nil {
 			return err
 		}
-		return produce(ctx, c.writer(ctx, f))
+		return c.make(ctx, f, worker, produce)
 	})
 	c.end(f, again, err)
+}
+
+// make has an answer written as work for its first reader. Where that one's party has to give way, or has no place among those that wait, before there
+// is anything of the answer, another reader's has it made anew: whoever asks for the same does not lose it by that.
+func (c *cache) make(ctx context.Context, f *flight, worker string, produce making) error {
+	var tried []string
+	for began := time.Now(); ; {
+		err := produce(ctx, worker, c.writer(ctx, f))
+		tried = append(tried, worker)
+		refused := errors.Is(err, gitproc.ErrGaveWay) || errors.Is(err, gitproc.ErrBusy) && time.Since(began) < refusedWithin
+		if !refused || f.length() > 0 || len(tried) == mostWorkers {
+			return err
+		}
+		next, ok := c.other(f, tried)
+		if !ok {
+			return err
+		}
+		worker = next
+	}
+}
+
+// other returns for whom else a flight is made than those who were tried.
+func (c *cache) other(f *flight, tried []string) (worker string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range f.readers {
+		if !slices.Contains(tried, r.worker) {
+			return r.worker, true
+		}
+	}
+	return "", false
 }
 
 // writing is a writer.
@@ -179,10 +222,10 @@ func (c *cache) end(f *flight, again bool, err error) {
 }
 
 // leave counts a reader out. It reports whether that was the last one, so that it stopped the flight.
-func (c *cache) leave(f *flight, party fair.Party) bool {
+func (c *cache) leave(f *flight, who reader) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.Index(f.readers, party)
+	i := slices.Index(f.readers, who)
 	f.readers = slices.Delete(f.readers, i, i+1)
 	if len(f.readers) > 0 || !f.running {
 		f.of(f.readers)

@@ -8,8 +8,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"github.com/graspd/graspd/internal/base/fair"
 )
 
 // flight is an answer of a git process on its way. One goroutine writes the answer into a file that has no name, and all clients that asked for it
@@ -173,7 +171,7 @@ func (f *flight) close() {
 type reading struct {
 	*flight
 	cache *cache
-	party fair.Party
+	who   reader
 	at    int64
 	pace  pace
 }
@@ -196,7 +194,7 @@ func (r *reading) next(p []byte) (n int, more <-chan struct{}, err error) {
 
 // leave ends the reading. The last reader to leave ends a process that still makes the answer, and waits until that process has ended.
 func (r *reading) leave() {
-	if r.cache.leave(r.flight, r.party) {
+	if r.cache.leave(r.flight, r.who) {
 		<-r.ended
 	}
 	r.cache.tidy(r.flight)

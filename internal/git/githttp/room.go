@@ -63,11 +63,11 @@ type hold struct {
 }
 
 // of says who reads the flight. What nobody reads the service keeps.
-func (h *hold) of(readers []fair.Party) {
+func (h *hold) of(readers []reader) {
 	parties := make([]fair.Party, 0, 1)
-	for _, p := range readers {
-		if len(parties) < mostParties && !slices.Contains(parties, p) {
-			parties = append(parties, p)
+	for _, r := range readers {
+		if len(parties) < mostParties && !slices.Contains(parties, r.Party) {
+			parties = append(parties, r.Party)
 		}
 	}
 	if len(parties) == 0 {

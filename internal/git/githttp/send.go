@@ -16,8 +16,8 @@ var frames = sync.Pool{New: func() any { return new([pktline.MaxFrame]byte) }}
 
 // sendPack answers with a pack of pack-objects, in the frames that the client wants.
 func (x *exchange) sendPack(q gitwire.Request, key flightKey) error {
-	r, how, err := x.have(key, FromPack, func(ctx context.Context, w io.Writer) error {
-		return x.packs.Pack(ctx, x.repo.Dir, q.Fetch, x.party(), w)
+	r, how, err := x.have(key, FromPack, func(ctx context.Context, worker string, w io.Writer) error {
+		return x.packs.Pack(ctx, x.repo.Dir, q.Fetch, worker, w)
 	})
 	if err != nil {
 		return x.broken(q, err)
@@ -30,13 +30,13 @@ func (x *exchange) sendPack(q gitwire.Request, key flightKey) error {
 }
 
 // have joins the flight with that key, or makes it with write. how tells which program write runs, for the figures.
-func (x *exchange) have(key flightKey, how Answer, write func(ctx context.Context, w io.Writer) error) (*reading, Answer, error) {
-	r, joined, err := x.cache.join(key, x.from.Visitor.Party(), func(ctx context.Context, w io.Writer) error {
+func (x *exchange) have(key flightKey, how Answer, write making) (*reading, Answer, error) {
+	r, joined, err := x.cache.join(key, reader{x.from.Visitor.Party(), x.party()}, func(ctx context.Context, worker string, w io.Writer) error {
 		began := time.Now()
 		if err := x.host.AwaitFiles(ctx, x.of, x.repo.Generation); err != nil {
 			return err
 		}
-		if err := write(ctx, w); err != nil {
+		if err := write(ctx, worker, w); err != nil {
 			x.penalize(err)
 			return err
 		}

@@ -13,8 +13,8 @@ import (
 
 // sendUpload answers with the answer of upload-pack.
 func (x *exchange) sendUpload(q gitwire.Request, key flightKey) error {
-	r, how, err := x.have(key, FromUpload, func(ctx context.Context, w io.Writer) error {
-		return x.packs.Upload(ctx, x.repo.Dir, q.ForUploadPack(), x.party(), w)
+	r, how, err := x.have(key, FromUpload, func(ctx context.Context, worker string, w io.Writer) error {
+		return x.packs.Upload(ctx, x.repo.Dir, q.ForUploadPack(), worker, w)
 	})
 	if err != nil {
 		return x.broken(q, err)

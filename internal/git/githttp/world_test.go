@@ -44,6 +44,7 @@ type host struct {
 	calls   []string         // what was asked of git, and of the host
 	settled func(ctx context.Context) error
 	pack    func(ctx context.Context, out io.Writer) error
+	packFor func(ctx context.Context, party string, out io.Writer) error // in place of pack
 	push    func(ctx context.Context, p githttp.PushCall) githttp.PushResult
 }
 
@@ -129,6 +130,9 @@ func (h *host) Missing(dir string, ids []gitwire.ObjectID) ([]gitwire.ObjectID, 
 
 func (h *host) Pack(ctx context.Context, dir string, f *gitwire.Fetch, party string, out io.Writer) error {
 	h.called("pack")
+	if h.packFor != nil {
+		return h.packFor(ctx, party, out)
+	}
 	if h.pack != nil {
 		return h.pack(ctx, out)
 	}
