@@ -35,7 +35,7 @@ var attacks = []attack{
 	pings,
 	inflating, lawless, bombs,
 	manyRefs, strangeNames,
-	unread, dripping,
+	unread, slowClones, dripping,
 	thousand, pending,
 	crawlers,
 	nestedTags, longSizes, pulled,

@@ -18,13 +18,30 @@ var unread = attack{
 	name:    "unread-clones",
 	hosts:   true,
 	does:    "40 addresses, 4 clones at a time each of a repository of 64 MB, each with another filter, of whose pack they read nothing",
-	bound:   "git writes to a file and waits for nobody; 2 GiB of packs on their way, a quarter of it for an address; graspd cuts off who reads nothing for a minute",
+	bound:   "git writes to a file and waits for nobody; 4 GiB of packs on their way, and half of the free disk above the floor; who reads least or has most gives way; graspd cuts off who reads nothing for a minute",
 	prepare: func(ctx context.Context, s *scene) error { return s.large(ctx) },
 	strike: func(ctx context.Context, s *scene) error {
 		return callers(ctx, s, addresses(40), 4, func(ctx context.Context, c *caller, n int64) {
 			filter := packetLine(fmt.Sprintf("filter blob:limit=%d", 1<<30+n))
 			body := want(largeTip(), filter[4:])
 			c.leave(ctx, request{path: largePlace().path, service: "upload-pack", version2: true, body: bytes.NewReader(body)})
+		})
+	},
+}
+
+// slowClones reads large packs little by little, so that these stay on the disk.
+var slowClones = attack{
+	name:    "slow-clones",
+	hosts:   true,
+	room:    1 << 30,
+	does:    "40 addresses, 2 clones at a time each of a repository of 64 MB, each with another filter, of whose pack they read 2 KiB a second, where 1 GiB of the disk is left",
+	bound:   "packs being sent take half of the free disk above the floor; the ones read slowest give way, then those of whoever has most",
+	builds:  15 * time.Second, // until they are slow
+	prepare: func(ctx context.Context, s *scene) error { return s.large(ctx) },
+	strike: func(ctx context.Context, s *scene) error {
+		return callers(ctx, s, addresses(40), 2, func(ctx context.Context, c *caller, n int64) {
+			filter := packetLine(fmt.Sprintf("filter blob:limit=%d", 1<<30+n))
+			c.sip(ctx, request{path: largePlace().path, service: "upload-pack", version2: true, body: bytes.NewReader(want(largeTip(), filter[4:]))})
 		})
 	},
 }
@@ -64,6 +81,22 @@ func (d *drip) Read(p []byte) (int, error) {
 
 // leave asks and reads nothing but the head of the answer, for as long as ctx lasts.
 func (c *caller) leave(ctx context.Context, q request) {
+	c.hear(ctx, q, func(io.Reader) { <-ctx.Done() })
+}
+
+// sip asks and reads 2 KiB of the answer a second, until it ends.
+func (c *caller) sip(ctx context.Context, q request) {
+	c.hear(ctx, q, func(body io.Reader) {
+		for sleep(ctx, time.Second) == nil {
+			if _, err := io.CopyN(io.Discard, body, 2<<10); err != nil {
+				return
+			}
+		}
+	})
+}
+
+// hear asks, and has read read the answer that is no refusal.
+func (c *caller) hear(ctx context.Context, q request, read func(body io.Reader)) {
 	r, err := q.http(ctx, c.base)
 	if err != nil {
 		return
@@ -83,7 +116,7 @@ func (c *caller) leave(ctx context.Context, q request) {
 		return
 	}
 	c.t.heard("ok")
-	<-ctx.Done()
+	read(a.Body)
 }
 
 func victims(n int) (all []*place) {
