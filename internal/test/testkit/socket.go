@@ -44,6 +44,9 @@ func (f *FakeRelay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer ws.CloseNow()
 	ws.SetReadLimit(1 << 22)
+	if f.CloseOver > 0 {
+		ws.SetReadLimit(int64(f.CloseOver)) // a longer message ends the connection with 1009
+	}
 	c, err := f.admit(r.RemoteAddr)
 	if err != nil {
 		return
