@@ -1,6 +1,11 @@
 package hosting
 
-import "github.com/graspd/graspd/internal/events/refs"
+import (
+	"context"
+
+	"github.com/graspd/graspd/internal/events/refs"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+)
 
 // Bounds of new repositories.
 const (
@@ -34,4 +39,10 @@ func (h *Host) Unreturned() []string {
 		return nil
 	}
 	return h.unfinished.Unreturned()
+}
+
+// Align copies to the repositories that follow one.
+func (h *Host) Align(ctx context.Context, of nip34.Address) error {
+	_, err := h.align(ctx, of, copier{party: unknownPayer})
+	return err
 }

@@ -80,13 +80,20 @@ type copies struct {
 	mu sync.Mutex
 	by []string
 
+	begins func() // called where a copy begins, once; nil is nothing
+
 	hold chan struct{} // Part waits until it is closed; nil is that it does not
 }
 
 func (u unreadable) CopyInto(ctx context.Context, from, to gitrepo.ID, p gitrepo.Proving) (gitrepo.Quarantine, gitrepo.Proof, error) {
 	u.copies.mu.Lock()
 	u.copies.by = append(u.copies.by, fmt.Sprint(p.Party, " ", p.Linked))
+	begins := u.copies.begins
+	u.copies.begins = nil
 	u.copies.mu.Unlock()
+	if begins != nil {
+		begins()
+	}
 	return u.Disk.CopyInto(ctx, from, to, p)
 }
 
