@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,7 +50,14 @@ type body struct {
 	due   time.Time // by when the read under way has to bring something; zero when none is under way
 	slow  bool      // the body came too slowly
 	gives bool      // yield has given the body up
+
+	since  time.Time // when the first bytes came
+	lately float64   // bytes, of which half counts after each half
+	at     time.Time // as of when
 }
+
+// half is how old half of what counts for the rate of a body is.
+const half = 10 * time.Second
 
 func (b *body) Read(p []byte) (int, error) {
 	if b.err != nil {
@@ -93,7 +102,7 @@ func (b *body) result(n int, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.due = time.Time{}
-	b.sum += int64(n)
+	b.count(time.Now(), n)
 	switch {
 	case err == io.EOF:
 		b.over = true
@@ -118,11 +127,29 @@ func (b *body) isSlow() bool {
 	return b.slow || b.gives || !b.due.IsZero() && !time.Now().Before(b.due)
 }
 
-// progress returns how many bytes came, and whether these are all.
-func (b *body) progress() (bytes int64, over bool) {
+// count notes bytes that came. The caller holds mu.
+func (b *body) count(now time.Time, n int) {
+	if b.since.IsZero() {
+		b.since = now
+	}
+	b.lately, b.at = b.fresh(now)+float64(n), now
+	b.sum += int64(n)
+}
+
+// fresh returns how many of the bytes that came still count. The caller holds mu.
+func (b *body) fresh(now time.Time) float64 {
+	return b.lately * math.Exp2(-now.Sub(b.at).Seconds()/half.Seconds())
+}
+
+// progress returns how many bytes a second come, of late more than before, and whether all are here.
+func (b *body) progress(now time.Time) (perSecond float64, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.sum, b.over
+	if b.since.IsZero() {
+		return 0, b.over
+	}
+	counts := 1 - math.Exp2(-now.Sub(b.since).Seconds()/half.Seconds()) // of a body that has come since then as fast all the time
+	return b.fresh(now) * math.Ln2 / half.Seconds() / max(counts, 1e-3), b.over
 }
 
 // yield makes the read under way and all later ones fail, unless the whole body is here.
@@ -291,13 +318,21 @@ func (m *metered) rest() {
 	}
 }
 
-// charge has the client pay for work that is to come. It waits for as long as the address has used more than it may.
+// mostDebt is for how long a request waits in silence when its address has used more than it may.
+const mostDebt = 10 * time.Second
+
+// charge has the client pay for work that is to come. It waits while the address has used more than it may, up to mostDebt in all. Where that is
+// too short it fails, and the client hears when another try is worth it.
 func (x *exchange) charge(steps int) error {
+	began := time.Now()
 	for {
 		wait := x.from.Visitor.Debt()
 		if wait <= 0 {
 			x.from.Visitor.Charge(steps)
 			return nil
+		}
+		if time.Since(began)+wait > mostDebt {
+			return &failure{http.StatusTooManyRequests, "too many requests from your address, or too much in them: try again in " + strconv.Itoa(seconds(wait)) + " s", wait}
 		}
 		if err := sleep.For(x.req.Context(), wait); err != nil {
 			return err

@@ -192,7 +192,10 @@ func (x *exchange) showsAll(ids []gitwire.ObjectID) bool {
 
 // broken tells the client of a failure of this server, when nothing was sent yet.
 func (x *exchange) broken(q gitwire.Request, err error) error {
+	var known *failure
 	switch {
+	case errors.As(err, &known):
+		return known
 	case errors.Is(err, gitproc.ErrBusy), errors.As(err, new(shortage)):
 		return &failure{http.StatusTooManyRequests, excuse(err), busyWait}
 	case x.req.Context().Err() != nil || errors.Is(err, context.Canceled):

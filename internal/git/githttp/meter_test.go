@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -114,4 +115,48 @@ func TestRequestsCostWhatIsInThem(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestALongDebtIsTold: a request whose address has used much more than it may hears so, and when to try again. For a shorter time it waits.
+func TestALongDebtIsTold(t *testing.T) {
+	inBubble(t, settings{front: front.Config{Rates: front.Rates{Requests: 1}}}, func(t *testing.T, w *bubbled) {
+		removal := &gitwire.Push{Report: gitwire.ReportStatus}
+		for i := range 20_000 {
+			removal.Commands = append(removal.Commands, gitwire.Command{Ref: fmt.Sprintf("refs/heads/%064x", i), Old: mustID(t, strings.Repeat("1", 40))})
+		}
+		for i := range gitwire.MaxTips - 24 {
+			removal.Commands[i].Ref = fmt.Sprintf("refs/nostr/%064x", i)
+		}
+		small := &gitwire.Push{Report: gitwire.ReportStatus, Commands: removal.Commands[2000:2300]}
+		q := gitwire.Request{Version: 2, ObjectInfo: &gitwire.ObjectInfo{Size: true, IDs: []gitwire.ObjectID{w.tip}}}
+		bodies := []struct{ service, body string }{
+			{"receive-pack", string(small.AppendTo(nil))}, {"upload-pack", lookup(1000)}, {"upload-pack", string(q.AppendTo(nil))}, {"receive-pack", string(small.AppendTo(nil))},
+		}
+		body := string(removal.AppendTo(nil))
+		large := w.begin(t, stranger, "receive-pack", body[:len(body)-4], len(body)) // paid for but for the commands, which are judged when all are here
+		time.Sleep(5 * time.Second)
+		var began []*client
+		for _, b := range bodies {
+			began = append(began, w.begin(t, stranger, b.service, "", len(b.body), "Git-Protocol", "version=2"))
+		}
+		synctest.Wait()
+		large.send(body[len(body)-4:])
+		large.all()
+		for i, b := range bodies {
+			if i == 3 {
+				time.Sleep(5 * time.Second)
+			}
+			since := time.Now()
+			began[i].send(b.body)
+			res := began[i].answer()
+			wait, _ := strconv.Atoi(res.Header.Get("Retry-After"))
+			text, took := began[i].all(), time.Since(since)
+			switch {
+			case i < 3 && (res.StatusCode != 429 || wait < 10 || wait > 13 || took > 0 || !strings.Contains(text, fmt.Sprintf("too much in them: try again in %d s", wait))):
+				t.Errorf("%d: %s after %s, %d s: %q", i, res.Status, took, wait, text)
+			case i == 3 && (res.StatusCode != 200 || took < 2*time.Second || took > 10*time.Second):
+				t.Errorf("%d: %s after %s: %q", i, res.Status, took, text)
+			}
+		}
+	})
 }

@@ -329,6 +329,65 @@ func TestTheSlowestMakesRoom(t *testing.T) {
 	})
 }
 
+// TestNobodyKeepsATurnByTrickling: 32 addresses that bring just what is not too slow keep no turn for long where somebody waits, and one that has
+// brought much at once and brings little since goes first. The fast one among them stays.
+func TestNobodyKeepsATurnByTrickling(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		w.decides(func(_ context.Context, p githttp.PushCall) githttp.PushResult {
+			w.called(p.From)
+			if _, err := io.Copy(io.Discard, p.Pack); err != nil {
+				return githttp.PushResult{Unpack: "index-pack: " + err.Error(), Outcomes: p.Push.RefuseAll("no pack")}
+			}
+			return githttp.PushResult{Outcomes: p.Push.RefuseAll("")}
+		})
+		ended := make(chan struct{})
+		defer close(ended)
+		var all []*client
+		brings := func(i, first, piece int) {
+			c := w.send(t, fmt.Sprint("192.0.2.", i), w.commands(), 1<<30)
+			all = append(all, c)
+			go func() {
+				for n := first; ; n = piece {
+					if _, err := c.Write(make([]byte, n)); err != nil {
+						return
+					}
+					select {
+					case <-time.After(time.Second):
+					case <-ended:
+						return
+					}
+				}
+			}()
+		}
+		brings(0, 16<<20, 2<<10)
+		brings(1, 1<<20, 1<<20)
+		for i := range 30 {
+			brings(i+2, 68<<10, 68<<10)
+		}
+		time.Sleep(90 * time.Second)
+		w.took()
+		push := func(from string) {
+			t.Helper()
+			began, c := time.Now(), w.send(t, from, w.commands(), 0)
+			if got := c.all(); !strings.HasSuffix(got, taken(w.commands())) || time.Since(began) > 15*time.Second {
+				t.Errorf("%s hears %q after %s", from, got, time.Since(began))
+			}
+		}
+		push("198.51.100.1")
+		if got, err := all[0].rest(); err != nil || !strings.Contains(got, "this one brings least") {
+			t.Errorf("who brought much at once: %q, %v", got, err)
+		}
+		brings(40, 68<<10, 68<<10)
+		push("198.51.100.2")
+		if n := w.server.Stats().Pushes[githttp.PushBroken]; n != 2 {
+			t.Errorf("%d have given way", n)
+		}
+		if _, err := all[1].Write(nil); err != nil {
+			t.Errorf("the fast one: %v", err)
+		}
+	})
+}
+
 // TestASlowPush: the pack comes at 16 KiB in 20 seconds, or the push ends. Time in which nobody reads does not count.
 func TestASlowPush(t *testing.T) {
 	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {

@@ -2,6 +2,7 @@ package githttp
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -17,11 +18,17 @@ const (
 	mostWaitingEach = 8 // of one address
 )
 
-// Which push gives way to one that waits: the slowest of those that are under way for yieldAfter and bring less than yieldBelow.
+// Which push gives way to one that waits: the slowest of those that are under way for yieldAfter and bring less than enough. That is yieldBelow
+// at first, and doubles with each further yieldAfter: so nobody keeps a turn for long while others wait, and whoever is fast loses none.
 const (
 	yieldAfter = stallTime
 	yieldBelow = 64 << 10 // bytes a second
 )
+
+// enough returns how many bytes a second a push that had its turn for so long has to bring to keep it while others wait.
+func enough(took time.Duration) float64 {
+	return yieldBelow * math.Exp2((took-yieldAfter).Seconds()/yieldAfter.Seconds())
+}
 
 // uploads hands out turns to push. The address with the fewest pushes under way goes first; of several, the one that had turns for the shortest
 // time lately; then the client that came first.
@@ -102,14 +109,14 @@ func (u *uploads) press(t *turn) {
 	defer u.mu.Unlock()
 	now := time.Now()
 	var slowest *turn
-	least := float64(yieldBelow)
+	least := math.Inf(1)
 	for other := range u.turns {
-		bytes, over := other.raw.progress()
+		rate, over := other.raw.progress(now)
 		took := now.Sub(other.began)
-		if over || took < yieldAfter || u.running[other.of] <= u.running[t.of] {
+		if over || took < yieldAfter || u.running[other.of] <= u.running[t.of] || rate >= enough(took) {
 			continue
 		}
-		if rate := float64(bytes) / took.Seconds(); rate < least {
+		if rate < least {
 			slowest, least = other, rate
 		}
 	}

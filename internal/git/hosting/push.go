@@ -166,6 +166,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	if err := p.h.fits(ctx, p.opened.Repository, proof.Bytes); err != nil {
 		return v, err
 	}
+	disk.Shrink(q.Bytes()) // nobody writes a second copy any more
 	if p.refs.Upload != 0 {
 		v, err := p.hold(ctx, q, disk)
 		if !errors.Is(err, errSigned) {

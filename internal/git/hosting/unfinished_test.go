@@ -3,6 +3,8 @@ package hosting_test
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -127,4 +129,20 @@ func TestAFetchedPackThatGivesWayIsCutOff(t *testing.T) {
 	}
 	taking.Close()
 	w.nothingIsLeft()
+}
+
+// TestAPackThatWaitsForItsEventKeepsWhatItTakes: what git needed beside it while it worked on the pack is there for others again.
+func TestAPackThatWaitsForItsEventKeepsWhatItTakes(t *testing.T) {
+	const size = 400_000
+	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{space: func() *store.Disk { return &store.Disk{Free: 1 << 30} }})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	if err := os.WriteFile(filepath.Join(r.dir, "noise"), []byte(noise(size)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tip := r.commit("one")
+	before := w.host.RoomForPacks()
+	r.must("push", w.cloneURL(repo), tip+":refs/nostr/"+strings.Repeat("0a", 32))
+	if took := before - w.host.RoomForPacks(); took < size/2 || took > size {
+		t.Errorf("an upload of about 300 KB takes %d bytes from the account", took)
+	}
 }
