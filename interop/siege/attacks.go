@@ -39,10 +39,10 @@ var attacks = []attack{
 	thousand, pending,
 	crawlers,
 	nestedTags, longSizes, pulled,
-	leftOutBases, largeCommits, keptPacks,
+	leftOutBases, largeCommits, keptPacks, smallAsks,
 	manyCommands, manyPrefixes, manyHaves, manySizes, advertised,
 	tildes, slowHistories, searches,
-	trickling, fewFiles, silentConnections,
+	trickling, heldTurns, fewFiles, silentConnections,
 	coMaintainers, slowCoMaintainers, newRepositories, takenAway,
 	endlessFrames,
 }

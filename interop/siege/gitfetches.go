@@ -65,20 +65,22 @@ func filtered(ctx context.Context, s *scene, p *place, tip gitwire.ObjectID, fro
 var largeCommits = attack{
 	name:  "large-commits",
 	hosts: true,
-	does:  "40 addresses, a push of a commit of 400 MB and then 2 shallow fetches of it at a time each",
+	does:  "40 addresses, 2 at a time each: pushes of a commit of 400 MB, and shallow fetches of 200 commits of 1 MB, which are taken",
 	bound: "a commit has a MiB at most, and a process of git a GiB of memory",
 	prepare: func(ctx context.Context, s *scene) error {
-		pack, refs := largeCommit()
+		largeCommit()
+		pack, refs := manyLargeCommits()
 		return s.settleRefs(ctx, newPlace("hoarder", "memory"), pack, refs...)
 	},
 	strike: func(ctx context.Context, s *scene) error {
 		pack, refs := largeCommit()
+		_, taken := manyLargeCommits()
 		return callers(ctx, s, addresses(40), 2, func(ctx context.Context, c *caller, n int64) {
-			if n%4 == 0 { // 400 kB
+			if n%8 == 0 { // 400 kB
 				s.signedRefs(ctx, c, newPlace(fmt.Sprint("hoarder", n), "memory"), pack, refs...)
 				return
 			}
-			body := want(refs[0].id, fmt.Sprintf("deepen %d\n", 1+n%1000))
+			body := want(taken[0].id, fmt.Sprintf("deepen %d\n", 1+n%200))
 			_, _ = c.do(ctx, request{path: newPlace("hoarder", "memory").path, service: "upload-pack", version2: true, body: bytes.NewReader(body)}) // it is counted
 		})
 	},
@@ -93,6 +95,69 @@ var largeCommit = sync.OnceValues(func() ([]byte, []ref) {
 	p.add(tip.sort, nil, tip.body)
 	return p.end(), []ref{{mainRef, tip.id()}}
 })
+
+// manyLargeCommits is a history of commits that are as large as may be.
+var manyLargeCommits = sync.OnceValues(func() ([]byte, []ref) {
+	file := blob("large")
+	dir := tree(file.sum(), "a")
+	p := packOf(file, dir)
+	var parents []gitwire.ObjectID
+	for i := range int64(200) {
+		c := commit(dir.id(), i, parents...)
+		c.body = append(c.body, bytes.Repeat([]byte("z"), mostCommit-len(c.body))...)
+		p.add(c.sort, nil, c.body)
+		parents = []gitwire.ObjectID{c.id()}
+	}
+	return p.end(), []ref{{mainRef, parents[0]}}
+})
+
+// mostCommit is the size of commits that graspd takes.
+const mostCommit = 1_000_000
+
+// smallAsks keeps the processes of git, and their memory, busy with little while somebody clones much.
+var smallAsks = attack{
+	name:  "small-asks",
+	hosts: true,
+	does:  "40 addresses, 4 fetches at a time each of a small repository, each with another filter, while somebody else clones a repository of 64 MB again and again",
+	bound: "memory for processes of git goes to who has had least and then to who waits longest; nobody who asks for much is passed for ever",
+	prepare: func(ctx context.Context, s *scene) error {
+		if err := s.large(ctx); err != nil {
+			return err
+		}
+		return s.settle(ctx, newPlace("victim", "victim"))
+	},
+	strike: func(ctx context.Context, s *scene) error {
+		var beside sync.WaitGroup
+		beside.Go(func() { s.clonesMuch(ctx) })
+		defer beside.Wait()
+		tip, _ := firstCommit("victimvictim")
+		return filtered(ctx, s, newPlace("victim", "victim"), tip, 40, 4)
+	},
+}
+
+// clonesMuch is an honest client who clones a large repository until ctx ends, each time in a way that nobody has before.
+func (s *scene) clonesMuch(ctx context.Context) {
+	c, began, whole := newCaller(s.g.url, on(honestNet, 9), nil), time.Now(), 0
+	for n := 0; ctx.Err() == nil; n++ {
+		body := want(largeTip(), fmt.Sprintf("filter blob:limit=%d\n", 1<<30+n))
+		a, err := c.do(ctx, request{path: largePlace().path, service: "upload-pack", version2: true, body: bytes.NewReader(body)})
+		if ctx.Err() != nil {
+			break
+		}
+		if why := a.verdict(err); why != "ok" {
+			s.fault("a clone of 64 MB is refused: " + why)
+		} else if string(a.last) != "0000" {
+			s.fault("a clone of 64 MB ends early")
+		} else {
+			whole++
+		}
+		_ = sleep(ctx, gitBeat)
+	}
+	if whole == 0 {
+		s.fault(fmt.Sprintf("no clone of 64 MB came to its end in %s", span(time.Since(began))))
+	}
+	s.got.heard(fmt.Sprintf("clones of 64 MB by the honest: %d", whole))
+}
 
 // keptPacks has as many packs kept as may be, each of which is an open file.
 var keptPacks = attack{

@@ -88,16 +88,24 @@ var slowCoMaintainers = attack{
 	name:    "slow-co-maintainers",
 	hosts:   true,
 	builds:  10 * time.Second, // until all have announced it
-	does:    "4 addresses, a push at a time each of commits that are deltas of one of 40 MB, to a repository with 32 maintainers, each of whom has it too",
+	does:    "4 addresses, a push at a time each of 2,000 commits that are deltas of one of 1 MB, which are taken, or of 40 MB, to a repository with 32 maintainers, each of whom has it too",
 	bound:   "the same; a commit has a MiB at most",
-	prepare: func(context.Context, *scene) error { slowPush(); return nil },
+	prepare: func(context.Context, *scene) error { slowPush(); tooSlowPush(); return nil },
 	strike: func(ctx context.Context, s *scene) error {
-		pack, refs := slowPush()
-		return callers(ctx, s, addresses(4), 1, func(ctx context.Context, c *caller, n int64) { s.led(ctx, c, n, pack, refs...) })
+		return callers(ctx, s, addresses(4), 1, func(ctx context.Context, c *caller, n int64) {
+			pack, refs := slowPush()
+			if n%4 == 0 {
+				pack, refs = tooSlowPush()
+			}
+			s.led(ctx, c, n, pack, refs...)
+		})
 	},
 }
 
-var slowPush = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(80, 40<<20, appendSize) })
+var (
+	slowPush    = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(2000, mostCommit, appendSize) })
+	tooSlowPush = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(80, 40<<20, appendSize) })
+)
 
 // led pushes to a new repository that 32 maintain, who each announce it.
 func (s *scene) led(ctx context.Context, c *caller, n int64, pack []byte, refs ...ref) {

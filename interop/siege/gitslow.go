@@ -64,6 +64,25 @@ var dripping = attack{
 	},
 }
 
+// heldTurns has pushes under way that are just not too slow, of as many addresses as there are turns and more.
+var heldTurns = attack{
+	name:    "held-turns",
+	hosts:   true,
+	does:    "40 addresses, a push at a time each, of commits that nobody has announced: 64 KiB a second without end",
+	bound:   "32 pushes at once; where others wait the slowest gives way, after 20 s below 64 KiB a second, and after each further 20 s below twice as much",
+	builds:  35 * time.Second, // until those give way that have all turns
+	prepare: func(ctx context.Context, s *scene) error { return s.settle(ctx, victims(40)...) },
+	strike: func(ctx context.Context, s *scene) error {
+		return callers(ctx, s, addresses(40), 1, func(ctx context.Context, c *caller, n int64) {
+			head := pushBody(gitwire.ObjectID{}, []byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01"), ref{nostrRef(n), someID})
+			begun := &pack{}
+			begun.head(blobSort, 1<<30)
+			body := io.MultiReader(bytes.NewReader(head), bytes.NewReader(begun.b.Bytes()), &drip{ctx, 64 << 10})
+			_, _ = c.do(ctx, request{path: victims(40)[n%40].path, service: "receive-pack", body: body}) // it is counted
+		})
+	},
+}
+
 // drip is so many bytes a second until ctx ends.
 type drip struct {
 	ctx  context.Context
@@ -71,10 +90,10 @@ type drip struct {
 }
 
 func (d *drip) Read(p []byte) (int, error) {
-	if err := sleep(d.ctx, time.Second); err != nil {
+	n := min(len(p), d.each)
+	if err := sleep(d.ctx, time.Second*time.Duration(n)/time.Duration(d.each)); err != nil {
 		return 0, err
 	}
-	n := min(len(p), d.each)
 	clear(p[:n])
 	return n, nil
 }

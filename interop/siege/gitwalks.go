@@ -116,18 +116,24 @@ func slowHistory(commits, bytesOf int, size func([]byte, int) []byte) ([]byte, [
 var longSizes = attack{
 	name:    "long-sizes",
 	hosts:   true,
-	does:    "40 addresses, a push at a time each, under signed states: packs whose deltas are of commits of 40 MB, with each size written in seven bytes",
+	does:    "40 addresses, a push at a time each, under signed states: packs whose 2,000 deltas are of commits of 1 MB, which are taken, or of 40 MB, with each size written in seven bytes",
 	bound:   "what cannot be weighed is heavy; a commit has a MiB at most",
-	prepare: func(context.Context, *scene) error { longHistory(); return nil },
+	prepare: func(context.Context, *scene) error { longHistory(); tooLongHistory(); return nil },
 	strike: func(ctx context.Context, s *scene) error {
-		pack, refs := longHistory()
 		return callers(ctx, s, addresses(40), 1, func(ctx context.Context, c *caller, n int64) {
+			pack, refs := longHistory()
+			if n%4 == 0 {
+				pack, refs = tooLongHistory()
+			}
 			s.signedRefs(ctx, c, newPlace(fmt.Sprint("padder", n), "long"), pack, refs...)
 		})
 	},
 }
 
-var longHistory = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(60, 40<<20, appendLong) })
+var (
+	longHistory    = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(2000, mostCommit, appendLong) })
+	tooLongHistory = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(60, 40<<20, appendLong) })
+)
 
 // pulled has graspd fetch the nested tags by itself.
 var pulled = attack{

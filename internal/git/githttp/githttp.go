@@ -29,6 +29,7 @@ const (
 	aliveTime  = 5 * time.Second  // after which a waiting client hears something
 	longest    = time.Hour        // for a push or an answer
 	drainBytes = 64 << 20         // of a pack refused unread that are still read, for clients that look for the answer only then
+	pressTime  = time.Second      // after which a waiting client looks again who gives way
 	uploadWait = time.Minute      // for which a client waits for a turn to push
 	busyWait   = 10 * time.Second // in the Retry-After of a 429
 	unitBytes  = 16 << 10         // of a request in memory, for one unit of the pool

@@ -66,10 +66,12 @@ func (p *pusher) await(t *turn) (late bool, err error) {
 	if err := p.say(text); err != nil {
 		return false, err
 	}
-	alive := time.NewTicker(aliveTime)
+	alive, press := time.NewTicker(aliveTime), time.NewTicker(pressTime)
 	defer alive.Stop()
+	defer press.Stop()
 	until := time.NewTimer(uploadWait)
 	defer until.Stop()
+	p.x.uploads.press(t)
 	for {
 		select {
 		case <-t.granted:
@@ -78,8 +80,9 @@ func (p *pusher) await(t *turn) (late bool, err error) {
 			return true, nil
 		case <-t.sent:
 			return true, nil
-		case <-alive.C:
+		case <-press.C:
 			p.x.uploads.press(t)
+		case <-alive.C:
 			if err := p.alive(); err != nil {
 				return false, err
 			}

@@ -25,6 +25,12 @@ const (
 	yieldBelow = 64 << 10 // bytes a second
 )
 
+// Some turns are for parties that had turns for less than spareAfter lately, so that these need not wait until others have been slow for long.
+const (
+	spareTurns = 4
+	spareAfter = 15 // seconds
+)
+
 // enough returns how many bytes a second a push that had its turn for so long has to bring to keep it while others wait.
 func enough(took time.Duration) float64 {
 	return yieldBelow * math.Exp2((took-yieldAfter).Seconds()/yieldAfter.Seconds())
@@ -136,6 +142,9 @@ func (u *uploads) forget(t *turn) bool {
 
 // grant gives the client its turn if the pool has one for its address, and reports whether it did. The caller holds mu.
 func (u *uploads) grant(t *turn) bool {
+	if t.party != "" && u.pool.Left() <= spareTurns && u.had.Seconds(time.Now(), t.party) >= spareAfter {
+		return false
+	}
 	g, why := u.pool.Take(t.of.Party(), 1)
 	if why != fair.Granted {
 		return false
