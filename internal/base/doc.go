@@ -8,7 +8,6 @@
 // The packages:
 //
 //   - backoff: how connecting to a server goes: failures, waits, uptime
-//   - bidi: strangers' words on pages, in the order that they have
 //   - bucket: how much at once, and how fast it may go on
 //   - contain: faults that end one client or one relay, and not the process
 //   - fair: bounded things shared fairly: who has how much, who gives way, who waits
@@ -18,6 +17,6 @@
 //   - lately: who has used much of something a short while ago
 //   - lru: what was asked for last, within a bound of its cost
 //   - publicnet: connections to where strangers' URLs lead: the public network alone
-//   - safetext: strangers' words, cut and escaped
+//   - safetext: strangers' words: cut, escaped, and on pages in the order that they have
 //   - sleep: waiting for some time, for as long as somebody wants what comes after
 package base

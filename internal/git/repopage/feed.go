@@ -3,7 +3,6 @@ package repopage
 import (
 	"context"
 
-	"github.com/graspd/graspd/internal/base/bidi"
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -32,7 +31,7 @@ func (p *Pages) feed(ctx context.Context, of nip34.Address, kinds []nostr.Kind, 
 	if len(kinds) == 1 {
 		title, self, page = k.v.Name+": issues", url+"/issues.atom", url+"/issues"
 	}
-	f := web.Feed{Title: bidi.Escape(title), ID: self, Updated: web.Stamp(0), Links: []web.Link{{Rel: "self", Type: "application/atom+xml", Href: self}, {Rel: "alternate", Type: "text/html", Href: page}}}
+	f := web.Feed{Title: safetext.EscapeBidi(title), ID: self, Updated: web.Stamp(0), Links: []web.Link{{Rel: "self", Type: "application/atom+xml", Href: self}, {Rel: "alternate", Type: "text/html", Href: page}}}
 	if e, ok, err := k.view.At(of.String()); err == nil && ok {
 		f.Updated = web.Stamp(e.CreatedAt)
 	}
@@ -59,8 +58,8 @@ func (p *Pages) feed(ctx context.Context, of nip34.Address, kinds []nostr.Kind, 
 			summary += "…"
 		}
 		f.Entries = append(f.Entries, web.Entry{
-			Title: bidi.Escape(subjectOf(e)), ID: "nostr:" + note, Updated: web.Stamp(e.CreatedAt), Author: bidi.Escape(call.call(e.PubKey)),
-			Links: []web.Link{{Rel: "alternate", Type: "text/html", Href: url + "/" + sectionOf(e.Kind) + "/" + note}}, Category: []web.Category{{Term: nip34.NameOf(e.Kind)}}, Summary: bidi.Escape(summary),
+			Title: safetext.EscapeBidi(subjectOf(e)), ID: "nostr:" + note, Updated: web.Stamp(e.CreatedAt), Author: safetext.EscapeBidi(call.call(e.PubKey)),
+			Links: []web.Link{{Rel: "alternate", Type: "text/html", Href: url + "/" + sectionOf(e.Kind) + "/" + note}}, Category: []web.Category{{Term: nip34.NameOf(e.Kind)}}, Summary: safetext.EscapeBidi(summary),
 		})
 	}
 	if len(f.Entries) > 0 {

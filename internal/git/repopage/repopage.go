@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/base/bidi"
 	"github.com/graspd/graspd/internal/base/fair"
+	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
@@ -245,7 +245,7 @@ func (p *Pages) render(v view) ([]byte, error) {
 	if err := pageTemplate.ExecuteTemplate(&b, "page.html", v); err != nil {
 		return nil, err
 	}
-	return []byte(bidi.Escape(b.String())), nil
+	return []byte(safetext.EscapeBidi(b.String())), nil
 }
 
 // fail answers with a page that says what is wrong.

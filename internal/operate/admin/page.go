@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/graspd/graspd/internal/base/bidi"
+	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/operate/admin/pagediff"
 	"github.com/graspd/graspd/internal/status"
 )
@@ -73,7 +73,7 @@ func execute(name string, value any) (string, error) {
 	if err := pageTemplate.ExecuteTemplate(&b, name, value); err != nil {
 		return "", fmt.Errorf("render %s: %w", name, err)
 	}
-	return bidi.Escape(b.String()), nil
+	return safetext.EscapeBidi(b.String()), nil
 }
 
 // errUnknown says that a page would be about a relay or a repository that graspd does not know.

@@ -15,7 +15,6 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/graspd/graspd/internal/base/bidi"
 	"github.com/graspd/graspd/internal/base/safetext"
 )
 
@@ -46,7 +45,7 @@ func HTML(src string, o Options) template.HTML {
 	if cut {
 		src += "…"
 	}
-	src = bidi.Escape(src)
+	src = safetext.EscapeBidi(src)
 	if tooDeep(src) {
 		return Plain(src)
 	}
@@ -60,7 +59,7 @@ func HTML(src string, o Options) template.HTML {
 
 // Plain shows a text as it was written, in a pre element.
 func Plain(src string) template.HTML {
-	return template.HTML(`<pre tabindex="0">` + template.HTMLEscapeString(bidi.Escape(strings.ToValidUTF8(src, "\uFFFD"))) + "</pre>\n")
+	return template.HTML(`<pre tabindex="0">` + template.HTMLEscapeString(safetext.EscapeBidi(strings.ToValidUTF8(src, "\uFFFD"))) + "</pre>\n")
 }
 
 // render writes a text as HTML. Every part that strangers' texts make work charges the meter, which ends render when it has run out.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/graspd/graspd/internal/base/bidi"
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/protocol/nip11"
@@ -134,12 +133,12 @@ func (r *Relay) feedNow(*http.Request, front.Client) (string, []byte, error) {
 	list = slices.SortedStableFunc(slices.Values(list), func(a, b repositoryView) int { return cmp.Compare(b.Announced, a.Announced) })
 	home := r.presented.Load().page.view.HTTP
 	self := strings.TrimSuffix(home, "/") + "/feed.atom"
-	f := web.Feed{Title: bidi.Escape(r.presented.Load().page.view.Name), ID: self, Updated: web.Stamp(0), Links: []web.Link{{Rel: "self", Type: "application/atom+xml", Href: self}, {Rel: "alternate", Type: "text/html", Href: home}}}
+	f := web.Feed{Title: safetext.EscapeBidi(r.presented.Load().page.view.Name), ID: self, Updated: web.Stamp(0), Links: []web.Link{{Rel: "self", Type: "application/atom+xml", Href: self}, {Rel: "alternate", Type: "text/html", Href: home}}}
 	for i, x := range list[:min(len(list), most)] {
 		if i == 0 {
 			f.Updated = web.Stamp(x.Announced)
 		}
-		f.Entries = append(f.Entries, web.Entry{Title: bidi.Escape(x.Name), ID: x.Clone, Updated: web.Stamp(x.Announced), Author: x.Owner, Summary: bidi.Escape(x.About), Links: []web.Link{{Rel: "alternate", Type: "text/html", Href: cmp.Or(x.Page, x.Client)}}})
+		f.Entries = append(f.Entries, web.Entry{Title: safetext.EscapeBidi(x.Name), ID: x.Clone, Updated: web.Stamp(x.Announced), Author: x.Owner, Summary: safetext.EscapeBidi(x.About), Links: []web.Link{{Rel: "alternate", Type: "text/html", Href: cmp.Or(x.Page, x.Client)}}})
 	}
 	b, err := f.Bytes()
 	return web.Atom, b, err

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graspd/graspd/internal/base/bidi"
+	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip11"
 	"github.com/graspd/graspd/internal/serve/front"
@@ -96,7 +96,7 @@ func (p *page) render(list []repositoryView, all int, query string, number int, 
 	if err := p.template.Execute(&b, view); err != nil {
 		return nil, fmt.Errorf("render the page: %w", err)
 	}
-	return []byte(bidi.Escape(b.String())), nil
+	return []byte(safetext.EscapeBidi(b.String())), nil
 }
 
 // inBytes returns a size as people read it.

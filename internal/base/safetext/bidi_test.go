@@ -1,12 +1,8 @@
-package bidi_test
+package safetext
 
-import (
-	"testing"
+import "testing"
 
-	"github.com/graspd/graspd/internal/base/bidi"
-)
-
-func TestEscape(t *testing.T) {
+func TestEscapeBidi(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "",
 		"plain, مرحبا, שלום, 👩‍💻": "plain, مرحبا, שלום, 👩‍💻",
@@ -15,7 +11,7 @@ func TestEscape(t *testing.T) {
 		"\u200e\u200f\u061c":                               `\u200e\u200f\u061c`,
 		"\u2029\u202f\u2065\u206a\u200d\u2010\u061b\u061d": "\u2029\u202f\u2065\u206a\u200d\u2010\u061b\u061d",
 	} {
-		if got := bidi.Escape(in); got != want {
+		if got := EscapeBidi(in); got != want {
 			t.Errorf("%+q is %+q, want %+q", in, got, want)
 		}
 	}
