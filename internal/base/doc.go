@@ -8,13 +8,12 @@
 // The packages:
 //
 //   - backoff: how connecting to a server goes: failures, waits, uptime
-//   - bucket: how much at once, and how fast it may go on
+//   - bucket: how much at once, and how fast it may go on; who has used much of something lately
 //   - contain: faults that end one client or one relay, and not the process
 //   - fair: bounded things shared fairly: who has how much, who gives way, who waits
 //   - fifo: a queue whose memory follows its length
 //   - frames: how many frames are in the bytes of a WebSocket
 //   - histogram: how long pieces of work took, in classes
-//   - lately: who has used much of something a short while ago
 //   - lru: what was asked for last, within a bound of its cost
 //   - publicnet: connections to where strangers' URLs lead: the public network alone
 //   - safetext: strangers' words: cut, escaped, and on pages in the order that they have

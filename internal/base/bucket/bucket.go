@@ -1,6 +1,6 @@
 // Package bucket has the one token bucket of graspd. It bounds how much of something may happen at once, and how fast it may
 // go on. A Bucket is a plain value without a lock or a clock: its owner says what time it is and at what rate it fills. Read
-// Bucket, then Charge and Spend, which differ in what an empty bucket does.
+// Bucket, then Charge and Spend, which differ in what an empty bucket does. Usage compares parties that take turns by what each used lately.
 package bucket
 
 import "time"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graspd/graspd/internal/base/lately"
+	"github.com/graspd/graspd/internal/base/bucket"
 )
 
 // book is who has how much of an account, and who waits. It decides, and knows no clock and no lock.
@@ -19,7 +19,7 @@ type book struct {
 	shared   []*Grant            // the grants of several parties, in the order in which they became that
 	waiting  []*waiter           // in the order in which they came
 	turned   [2]turnedAway       // the last refusals for want of room, of two parties
-	use      lately.Use[name]    // who had the account lately, for how long
+	use      bucket.Usage[name]  // who had the account lately, for how long
 }
 
 // name is one of the names of a party.

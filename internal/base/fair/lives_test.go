@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/graspd/graspd/internal/base/bucket"
 	"github.com/graspd/graspd/internal/base/fair"
-	"github.com/graspd/graspd/internal/base/lately"
 )
 
 // model is an account that says all anew from lists of what happened.
@@ -22,7 +22,7 @@ type model struct {
 	waiting []*wait
 	ended   []*wait // since the last step
 	turned  []turned
-	use     lately.Use[string]
+	use     bucket.Usage[string]
 	moves   int // grants that became revocable or changed hands, for the order of those that may be revoked
 }
 

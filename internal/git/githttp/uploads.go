@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graspd/graspd/internal/base/bucket"
 	"github.com/graspd/graspd/internal/base/fair"
-	"github.com/graspd/graspd/internal/base/lately"
 	"github.com/graspd/graspd/internal/serve/front"
 )
 
@@ -44,8 +44,8 @@ type uploads struct {
 	mu      sync.Mutex // guards the fields below
 	waiting []*turn    // in the order in which they came
 	running map[*front.Visitor]int
-	turns   map[*turn]struct{} // turns that are granted and not left yet
-	had     lately.Use[string] // how long each party had turns lately
+	turns   map[*turn]struct{}   // turns that are granted and not left yet
+	had     bucket.Usage[string] // how long each party had turns lately
 }
 
 // turn is a turn that a client has or waits for.

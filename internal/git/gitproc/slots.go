@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/base/lately"
+	"github.com/graspd/graspd/internal/base/bucket"
 )
 
 // slots hands out the slots of one kind of work. Heavy work may have half of them, rounded up; the rest is for light work alone, and light
@@ -32,11 +32,11 @@ type slots struct {
 	queued  int
 	burden  int // how many of those are heavy
 	refused uint64
-	taken   lately.Use[string] // processor time, by party
-	spent   lately.Use[string] // processor time, by owner
-	active  map[*active]bool   // work that has a slot and a process
-	all     int                // slots, without the one that is kept
-	kept    int                // 1 where one is kept, which free counts too
+	taken   bucket.Usage[string] // processor time, by party
+	spent   bucket.Usage[string] // processor time, by owner
+	active  map[*active]bool     // work that has a slot and a process
+	all     int                  // slots, without the one that is kept
+	kept    int                  // 1 where one is kept, which free counts too
 }
 
 // work is work that needs a slot.

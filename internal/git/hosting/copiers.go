@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/base/lately"
+	"github.com/graspd/graspd/internal/base/bucket"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 )
 
@@ -20,7 +20,7 @@ type payers struct {
 	mu   sync.Mutex
 	of   map[nip34.Address]string // the network that pushed last, until its copies are made
 	busy map[string]bool          // those for whom a copy is being made
-	use  lately.Use[string]
+	use  bucket.Usage[string]
 }
 
 func (p *payers) init() { p.of, p.busy = map[nip34.Address]string{}, map[string]bool{} }

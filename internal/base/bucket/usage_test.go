@@ -1,4 +1,4 @@
-package lately
+package bucket
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 )
 
 func TestWhatWasUsedIsForgotten(t *testing.T) {
-	var u Use[string]
+	var u Usage[string]
 	at := func(minutes float64) time.Time {
 		return time.Unix(1000, 0).Add(time.Duration(minutes * float64(time.Minute)))
 	}
@@ -28,12 +28,12 @@ func TestWhatWasUsedIsForgotten(t *testing.T) {
 
 // Of those who count for nothing no more are kept than a bound; who counts stays.
 func TestWhoCountsForNothingGoes(t *testing.T) {
-	var u Use[int]
+	var u Usage[int]
 	now := time.Unix(1000, 0)
 	u.Add(now, -1, 5*time.Second)
-	for i := range 100 * most {
+	for i := range 100 * mostParties {
 		u.Add(now, i, time.Millisecond)
-		if len(u.by) > most {
+		if len(u.by) > mostParties {
 			t.Fatalf("%d are kept", len(u.by))
 		}
 	}
