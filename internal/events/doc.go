@@ -9,7 +9,6 @@
 // The packages:
 //
 //   - ingest: the door: verify, decide, commit
-//   - ingest/elsewhere: announcements that do not list this relay, and what they list instead, counted within bounds
 //   - policy: what is accepted, and the words of a refusal
 //   - refdb: the refs of hosted repositories, in step with the events of the open batch: what waits, what a push may do, what is released
 //   - refs: what a repository's refs are, by the states that are stored, and what a push to it may do

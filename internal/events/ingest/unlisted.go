@@ -3,7 +3,6 @@ package ingest
 import (
 	"sync"
 
-	"github.com/graspd/graspd/internal/events/ingest/elsewhere"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -13,7 +12,7 @@ import (
 // unlisted counts announcements that do not list this relay. The writer counts, and anybody reads.
 type unlisted struct {
 	mu    sync.Mutex // guards tally
-	tally elsewhere.Tally
+	tally tally
 }
 
 // saw counts a decided event, if it is an announcement that does not list this relay. The caller leaves out events from the orphan buffer,
@@ -32,12 +31,12 @@ func (u *unlisted) saw(it *item, v policy.Verdict) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.tally.Saw(a, from)
+	u.tally.saw(a, from)
 }
 
 // Unlisted returns the counts of announcements that do not list this relay, since the start.
 func (d *Door) Unlisted() status.Nothing {
 	d.unlisted.mu.Lock()
 	defer d.unlisted.mu.Unlock()
-	return d.unlisted.tally.Told()
+	return d.unlisted.tally.told()
 }

@@ -18,7 +18,6 @@ const forTests = "test"
 
 // private are packages, or families of packages, that others do not import: by the beginning of their path, who may.
 var private = map[string]string{
-	"events/ingest/":         "events/ingest",
 	"events/store/index":     "events/store",
 	"events/store/kv":        "events/store",
 	"events/store/layout":    "events/store",
@@ -38,7 +37,7 @@ var shells = []string{
 
 // values are packages below those that have values alone all the same.
 var values = []string{
-	"events/ingest/elsewhere", "events/store/layout", "sync/relaysync/gather", "git/gitplan",
+	"events/store/layout", "sync/relaysync/gather", "git/gitplan",
 	"operate/admin/pagediff", "operate/changed", "operate/conffile", "operate/moderation", "demo/corpus",
 }
 

@@ -1,4 +1,4 @@
-package elsewhere_test
+package ingest
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graspd/graspd/internal/events/ingest/elsewhere"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/status"
 )
@@ -14,29 +13,29 @@ import (
 func listing(relays ...string) *nip34.Announcement { return &nip34.Announcement{Relays: relays} }
 
 func TestNothingWasSeen(t *testing.T) {
-	var tally elsewhere.Tally
-	if got := tally.Told(); got.Announcements != 0 || got.From != 0 || got.Names == nil || len(got.Names) != 0 {
+	var counts tally
+	if got := counts.told(); got.Announcements != 0 || got.From != 0 || got.Names == nil || len(got.Names) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
 // The three names that most announcements list are told, each counted once per announcement however it is spelled.
 func TestTheMostFrequentNames(t *testing.T) {
-	var tally elsewhere.Tally
+	var counts tally
 	for i := range 10 {
-		tally.Saw(listing("wss://a.example", "WSS://A.example:443/", "ws://a.example"), "one")
+		counts.saw(listing("wss://a.example", "WSS://A.example:443/", "ws://a.example"), "one")
 		if i < 7 {
-			tally.Saw(listing("wss://b.example:7334"), "two")
+			counts.saw(listing("wss://b.example:7334"), "two")
 		}
 		if i < 5 {
-			tally.Saw(listing("wss://c.example/base", "not a url at all\n"), "")
+			counts.saw(listing("wss://c.example/base", "not a url at all\n"), "")
 		}
 		if i < 4 {
-			tally.Saw(listing("wss://d.example"), "one")
+			counts.saw(listing("wss://d.example"), "one")
 		}
 	}
-	tally.Saw(listing(), "three")
-	got := tally.Told()
+	counts.saw(listing(), "three")
+	got := counts.told()
 	want := []status.NameSeen{{Name: "a.example", Announcements: 10}, {Name: "b.example:7334", Announcements: 7}, {Name: "c.example/base", Announcements: 5}}
 	if got.Announcements != 27 || got.From != 3 || !slices.Equal(got.Names, want) {
 		t.Errorf("%+v", got)
@@ -45,15 +44,15 @@ func TestTheMostFrequentNames(t *testing.T) {
 
 // One name that stands out is found among a million that strangers make up, in whatever order they come.
 func TestNamesThatAreMadeUp(t *testing.T) {
-	var tally elsewhere.Tally
+	var counts tally
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 20_000 {
 		if r.IntN(10) == 0 {
-			tally.Saw(listing("wss://real.example"), "one")
+			counts.saw(listing("wss://real.example"), "one")
 		}
-		tally.Saw(listing(fmt.Sprintf("wss://%d.example", i)), fmt.Sprint(i))
+		counts.saw(listing(fmt.Sprintf("wss://%d.example", i)), fmt.Sprint(i))
 	}
-	got := tally.Told()
+	got := counts.told()
 	if len(got.Names) != 3 || got.Names[0].Name != "real.example" || got.From != 1000 {
 		t.Errorf("%+v", got)
 	}
@@ -65,34 +64,34 @@ func TestAnAnnouncementWithManyRelays(t *testing.T) {
 	for i := range 200 {
 		many = append(many, fmt.Sprintf("wss://%02d.example", i))
 	}
-	var tally elsewhere.Tally
-	tally.Saw(listing(many...), "")
+	var counts tally
+	counts.saw(listing(many...), "")
 	for range 2 {
-		tally.Saw(listing("wss://09.example"), "")
-		tally.Saw(listing("wss://10.example"), "")
+		counts.saw(listing("wss://09.example"), "")
+		counts.saw(listing("wss://10.example"), "")
 	}
 	want := []status.NameSeen{{Name: "09.example", Announcements: 3}, {Name: "10.example", Announcements: 2}, {Name: "00.example", Announcements: 1}}
-	if got := tally.Told(); !slices.Equal(got.Names, want) {
+	if got := counts.told(); !slices.Equal(got.Names, want) {
 		t.Errorf("%+v", got)
 	}
 	bad := make([]string, 150)
-	tally = elsewhere.Tally{}
-	tally.Saw(listing(append(bad, "wss://a.example")...), "")
-	if got := tally.Told(); len(got.Names) != 0 {
+	counts = tally{}
+	counts.saw(listing(append(bad, "wss://a.example")...), "")
+	if got := counts.told(); len(got.Names) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
 // A name beyond the bound takes the place of the least frequent and its count, so that one that becomes frequent late is found.
 func TestANameThatComesLate(t *testing.T) {
-	var tally elsewhere.Tally
+	var counts tally
 	for i := range 64 {
 		for range 5 {
-			tally.Saw(listing(fmt.Sprintf("wss://%02d.example", i)), "")
+			counts.saw(listing(fmt.Sprintf("wss://%02d.example", i)), "")
 		}
 	}
-	tally.Saw(listing("wss://late.example"), "")
-	if got := tally.Told().Names[0]; got != (status.NameSeen{Name: "late.example", Announcements: 6}) {
+	counts.saw(listing("wss://late.example"), "")
+	if got := counts.told().Names[0]; got != (status.NameSeen{Name: "late.example", Announcements: 6}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,6 +1,4 @@
-// Package elsewhere counts announcements that do not list this relay, and the relays that they list instead, so that an operator
-// whose relay carries nothing learns why. Strangers write all that it counts, so all of it is bounded. Read Tally.Saw.
-package elsewhere
+package ingest
 
 import (
 	"cmp"
@@ -11,26 +9,27 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// Bounds of a Tally.
+// Bounds of a tally, as strangers write all that it counts.
 const (
-	mostNames  = 64   // names that a Tally counts; a new one takes the place and the count of the least frequent, so it never misses a frequent one
+	mostNames  = 64   // names that a tally counts; a new one takes the place and the count of the least frequent, so it never misses a frequent one
 	mostOfOne  = 10   // names counted of one announcement
 	mostLooked = 100  // values of one announcement that namesOf reads
-	mostRelays = 1000 // relays that bring announcements; a Tally counts no more
+	mostRelays = 1000 // relays that bring announcements; a tally counts no more
 )
 
-// told is how many names Told returns.
-const told = 3
+// mostTold is how many names the operator is told.
+const mostTold = 3
 
-// Tally counts the announcements and the names that Saw was given. The zero Tally is empty. One goroutine at a time may use a Tally.
-type Tally struct {
+// tally counts announcements that do not list this relay, and the relays that they list instead, so that an operator whose relay carries
+// nothing learns why. The zero tally is empty.
+type tally struct {
 	announcements uint64
 	from          map[string]struct{}
 	names         map[string]uint64
 }
 
-// Saw counts an announcement that does not list this relay. from is the relay that brought it, or "" for a client.
-func (t *Tally) Saw(a *nip34.Announcement, from string) {
+// saw counts an announcement that does not list this relay. from is the relay that brought it, or "" for a client.
+func (t *tally) saw(a *nip34.Announcement, from string) {
 	if t.names == nil {
 		t.from, t.names = make(map[string]struct{}), make(map[string]uint64)
 	}
@@ -44,7 +43,7 @@ func (t *Tally) Saw(a *nip34.Announcement, from string) {
 }
 
 // count counts a name by the algorithm SpaceSaving: of n counts in all, a name with more than n/64 is always among those kept.
-func (t *Tally) count(name string) {
+func (t *tally) count(name string) {
 	if _, known := t.names[name]; !known && len(t.names) == mostNames {
 		least := ""
 		for x, n := range t.names {
@@ -75,8 +74,8 @@ func namesOf(a *nip34.Announcement) (names []string) {
 	return names
 }
 
-// Told returns what to tell the operator: the counts, and the three most frequent names. The caller fills in what concerns this relay.
-func (t *Tally) Told() status.Nothing {
+// told returns what to tell the operator: the counts, and the three most frequent names. The caller fills in what concerns this relay.
+func (t *tally) told() status.Nothing {
 	n := status.Nothing{Announcements: t.announcements, From: len(t.from), Names: []status.NameSeen{}}
 	for name, count := range t.names {
 		n.Names = append(n.Names, status.NameSeen{Name: name, Announcements: count})
@@ -84,6 +83,6 @@ func (t *Tally) Told() status.Nothing {
 	slices.SortFunc(n.Names, func(a, b status.NameSeen) int {
 		return cmp.Or(cmp.Compare(b.Announcements, a.Announcements), cmp.Compare(a.Name, b.Name))
 	})
-	n.Names = n.Names[:min(len(n.Names), told)]
+	n.Names = n.Names[:min(len(n.Names), mostTold)]
 	return n
 }
