@@ -32,7 +32,6 @@
 //   - peer/unsolicited: which messages of a relay nobody asked for, or are too long
 //   - relayconn: the client side of one connection to a relay
 //   - relaysync: the engine that runs the fold, and one shell per remote relay
-//   - relaysync/gather: for how long to gather changes before they are handed out
 //   - slots: who gets one of a bounded number of slots
 //   - want: what to want of every relay, folded from what was accepted, and who maintains what
 //   - want/wanttest: announcements, root events and folds for tests

@@ -18,7 +18,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/mailbox"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/history"
-	"github.com/graspd/graspd/internal/sync/relaysync/gather"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -35,7 +34,7 @@ type Engine struct {
 	retries chan retry                    // Retry asks Run for a connection
 	lists   chan listsChange              // SetLists tells Run
 	calm    chan struct{}                 // one slot: a relay has answered all that it was asked; see noteCalm
-	gather  *gather.Window                // owned by Run
+	window  *batchWindow                  // owned by Run
 	cursor  store.Seq                     // owned by Run
 	chunk   int                           // entries of the feed to read at once; owned by Run
 	records *records                      // owned by Run
@@ -63,7 +62,7 @@ func New(c Config) *Engine {
 		wants:   make(map[grasp.RelayURL]*want.Want),
 		peers:   make(map[grasp.RelayURL]*shell),
 		asks:    make(chan chan []*shell), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
-		lists: make(chan listsChange, 1), calm: make(chan struct{}, 1), gather: gather.New(c.BatchWindow), chunk: feedChunk,
+		lists: make(chan listsChange, 1), calm: make(chan struct{}, 1), window: newBatchWindow(c.BatchWindow), chunk: feedChunk,
 		whole: newWholeSet(), mailboxes: newMailboxes(c),
 	}
 	e.desired.SetLists(c.Lists)
@@ -143,7 +142,7 @@ func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 		}
 		e.hand(u, w)
 	}
-	e.gather.Handed(now, moved)
+	e.window.handed(now, moved)
 	e.delivered.Store(uint64(e.cursor))
 	if moved {
 		e.assignSlots(ctx, false)

@@ -28,11 +28,11 @@ func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
 			return err
 		}
 		if calm && changed != closed { // Run has read the feed to its end, with all that the relay brought
-			if calm = false; e.gather.Answered(e.cfg.Now().Mono) {
+			if calm = false; e.window.answered(e.cfg.Now().Mono) {
 				delayed = e.deliver(ctx)
 			}
 		}
-		if at, open := e.gather.Due(); open {
+		if at, open := e.window.due(); open {
 			window.Reset(max(0, at-e.cfg.Now().Mono))
 		} else {
 			window.Stop()
@@ -71,7 +71,7 @@ func (e *Engine) read() (changed <-chan struct{}, err error) {
 		return changed, nil
 	}
 	e.apply(entries)
-	e.gather.Changed(e.cfg.Now().Mono)
+	e.window.changed(e.cfg.Now().Mono)
 	return closed, nil
 }
 

@@ -23,7 +23,6 @@ var private = map[string]string{
 	"events/store/layout":    "events/store",
 	"operate/admin/pagediff": "operate/admin",
 	"sync/peer/":             "sync",
-	"sync/relaysync/":        "sync/relaysync",
 }
 
 // shells are the packages that may have goroutines, locks, clocks, files and sockets, by the beginning of their path. All others have values.
@@ -37,7 +36,7 @@ var shells = []string{
 
 // values are packages below those that have values alone all the same.
 var values = []string{
-	"events/store/layout", "sync/relaysync/gather", "git/gitplan",
+	"events/store/layout", "git/gitplan",
 	"operate/admin/pagediff", "operate/changed", "operate/conffile", "operate/moderation", "demo/corpus",
 }
 

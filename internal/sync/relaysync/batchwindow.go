@@ -1,14 +1,13 @@
-// Package gather decides how long changes are gathered before they are handed out. Its Window is a value; callers tell it the time.
-package gather
+package relaysync
 
 import "time"
 
-// Window decides when changes of the Wants are handed out. The first change opens a window, and further changes do not
+// batchWindow is a value that decides when changes of the Wants are handed out. The first change opens a window, and further changes do not
 // restart it. The window ends early when a relay has answered all that it was asked: the next step of a catch-up waits
 // for nothing but these changes. In the long run no more windows end early than would end by themselves. A change after a
 // rest waits only a short while, for what comes along with it in one person's push: so graspd soon asks other relays
 // for a new repository.
-type Window struct {
+type batchWindow struct {
 	window time.Duration
 	open   bool
 	ends   time.Duration // of the open window
@@ -20,15 +19,17 @@ type Window struct {
 // mostEarly is how many windows in a row may end early.
 const mostEarly = 6
 
-// New returns a Window whose windows last d.
-func New(d time.Duration) *Window { return &Window{window: d, credit: mostEarly * d} }
+// newBatchWindow returns a batchWindow whose windows last d.
+func newBatchWindow(d time.Duration) *batchWindow {
+	return &batchWindow{window: d, credit: mostEarly * d}
+}
 
 // afterRest is by how much shorter a window is after a rest. As the rest is as long as a window, this hands changes out no
 // more often.
 const afterRest = 10
 
-// Changed notes a change at the time now.
-func (g *Window) Changed(now time.Duration) {
+// changed notes a change at the time now.
+func (g *batchWindow) changed(now time.Duration) {
 	if g.open {
 		return
 	}
@@ -39,8 +40,8 @@ func (g *Window) Changed(now time.Duration) {
 	g.open, g.ends = true, now+lasts
 }
 
-// Answered notes that a relay has answered all that it was asked. It reports whether that ends the open window.
-func (g *Window) Answered(now time.Duration) bool {
+// answered notes that a relay has answered all that it was asked. It reports whether that ends the open window.
+func (g *batchWindow) answered(now time.Duration) bool {
 	g.credit = min(g.credit+now-g.at, mostEarly*g.window)
 	g.at = now
 	if !g.open || g.credit < g.window {
@@ -50,12 +51,12 @@ func (g *Window) Answered(now time.Duration) bool {
 	return true
 }
 
-// Due returns when the open window ends; false when none is open.
-func (g *Window) Due() (time.Duration, bool) { return g.ends, g.open }
+// due returns when the open window ends; false when none is open.
+func (g *batchWindow) due() (time.Duration, bool) { return g.ends, g.open }
 
-// Handed notes that everything gathered was handed out at the time now. anything says whether any Want changed: most
+// handed notes that everything gathered was handed out at the time now. anything says whether any Want changed: most
 // events change none.
-func (g *Window) Handed(now time.Duration, anything bool) {
+func (g *batchWindow) handed(now time.Duration, anything bool) {
 	if g.open = false; anything {
 		g.rested = now + g.window
 	}
