@@ -10,8 +10,8 @@ import (
 
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/operate/admin"
-	"github.com/graspd/graspd/internal/operate/changed"
 	"github.com/graspd/graspd/internal/operate/conffile"
+	"github.com/graspd/graspd/internal/operate/nip86"
 	"github.com/graspd/graspd/internal/operate/statustext"
 )
 
@@ -38,7 +38,7 @@ const patienceForChanges = 3 * time.Second
 
 // changes asks a running relay what somebody has changed over the public address, and returns the changes that are in force beside these
 // settings, by setting. Where no relay answers it returns a note instead. It asks only where --admin-pubkeys lets somebody change anything.
-func (c *Config) changes(ctx context.Context) (map[string]changed.Change, string) {
+func (c *Config) changes(ctx context.Context) (map[string]nip86.Change, string) {
 	if len(c.AdminPubKeys) == 0 {
 		return nil, ""
 	}
@@ -52,8 +52,8 @@ func (c *Config) changes(ctx context.Context) (map[string]changed.Change, string
 	if _, err := (statusOptions{base: adminBehind(c.AdminListen)}).read(ctx, "/status.json?most=1", &s); err != nil {
 		return nil, unknown + "no running graspd answers on " + c.AdminListen + "."
 	}
-	_, hold, _ := changed.Over(c.Info, s.Changed)
-	out := make(map[string]changed.Change, len(hold))
+	_, hold, _ := nip86.Apply(c.Info, s.Changed)
+	out := make(map[string]nip86.Change, len(hold))
 	for _, x := range hold {
 		out[x.Setting] = x
 	}
@@ -62,7 +62,7 @@ func (c *Config) changes(ctx context.Context) (map[string]changed.Change, string
 
 // writeConfig writes each setting with its help. A setting that has its default is commented out, so that it follows the default of a later
 // version. A setting that was changed over the public address stands there with the changed value.
-func writeConfig(w io.Writer, rows []setting, inForce map[string][]string, changes map[string]changed.Change, note string) {
+func writeConfig(w io.Writer, rows []setting, inForce map[string][]string, changes map[string]nip86.Change, note string) {
 	fmt.Fprint(w, "# Settings of graspd. Use it as graspd serve --config FILE, or with the variable GRASPD_CONFIG.\n"+
 		"# Flags and variables win over this file. A line with a setting behind # is the default.\n")
 	if note != "" {

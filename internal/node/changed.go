@@ -9,8 +9,8 @@ import (
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/store"
-	"github.com/graspd/graspd/internal/operate/changed"
 	"github.com/graspd/graspd/internal/operate/moderation"
+	"github.com/graspd/graspd/internal/operate/nip86"
 )
 
 // bySettings stands in the journal as the one who ended a change, where the settings did.
@@ -20,11 +20,11 @@ const bySettings = "the settings"
 type said struct {
 	mu       sync.Mutex // held during a change, also while the change is written
 	settings Settings   // those of the start, or of the last Set
-	changes  atomic.Pointer[[]changed.Change]
+	changes  atomic.Pointer[[]nip86.Change]
 }
 
 // Changes returns the changes made over the public address that are in force.
-func (n *Node) Changes() []changed.Change {
+func (n *Node) Changes() []nip86.Change {
 	if p := n.said.changes.Load(); p != nil {
 		return slices.Clone(*p)
 	}
@@ -33,10 +33,10 @@ func (n *Node) Changes() []changed.Change {
 
 // readChanges reads the changes of earlier lives, and forgets those whose setting has changed since.
 func (n *Node) readChanges() error {
-	var all []changed.Change
+	var all []nip86.Change
 	v := n.Store.View()
-	err := v.EachRow(changed.Row, "", func(_ string, row []byte) (bool, error) {
-		c, err := changed.Decode(row)
+	err := v.EachRow(nip86.ChangeRow, "", func(_ string, row []byte) (bool, error) {
+		c, err := nip86.DecodeChange(row)
 		all = append(all, c)
 		return true, err
 	})
@@ -45,7 +45,7 @@ func (n *Node) readChanges() error {
 		return err
 	}
 	n.said.settings = Settings{Info: n.cfg.Info, About: n.cfg.About, MinPoW: n.cfg.MinPoW, Lists: n.cfg.Lists}
-	_, hold, over := changed.Over(n.cfg.Info, all)
+	_, hold, over := nip86.Apply(n.cfg.Info, all)
 	n.said.changes.Store(&hold)
 	if len(over) == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (n *Node) readChanges() error {
 	defer b.Discard()
 	for _, c := range over {
 		n.log.Info("a change made over the public address no longer holds: the settings say something else now", "setting", c.Setting)
-		if err := b.SetRow(changed.Row+c.Setting, nil); err != nil {
+		if err := b.SetRow(nip86.ChangeRow+c.Setting, nil); err != nil {
 			return full(err)
 		}
 	}
@@ -73,20 +73,20 @@ func full(err error) error {
 	return err
 }
 
-// Change has the relay say value for a setting of package changed from now on, because by asked for that. The change holds until the
+// Change has the relay say value for a setting of nip86 from now on, because by asked for that. The change holds until the
 // setting itself says something else; an empty value takes the change back. When Change returns nil, the change is durable, in the journal
 // and public.
 func (n *Node) Change(ctx context.Context, setting, value, by string) error {
-	if err := changed.Fit(setting, value); err != nil {
+	if err := nip86.CheckValue(setting, value); err != nil {
 		return err
 	}
 	n.said.mu.Lock()
 	defer n.said.mu.Unlock()
 	s, before := n.said.settings, n.Changes()
-	c := changed.Change{Setting: setting, Value: value, Instead: *changed.Of(&s.Info, setting), By: by, At: n.cfg.Now().Unix()}
-	all := changed.With(before, c)
-	info, hold, _ := changed.Over(s.Info, all)
-	if was, _, _ := changed.Over(s.Info, before); *changed.Of(&was, setting) == *changed.Of(&info, setting) && len(all) == len(before) {
+	c := nip86.Change{Setting: setting, Value: value, Instead: *nip86.SettingOf(&s.Info, setting), By: by, At: n.cfg.Now().Unix()}
+	all := nip86.WithChange(before, c)
+	info, hold, _ := nip86.Apply(s.Info, all)
+	if was, _, _ := nip86.Apply(s.Info, before); *nip86.SettingOf(&was, setting) == *nip86.SettingOf(&info, setting) && len(all) == len(before) {
 		return nil // it is so already
 	}
 	show, err := n.Relay.Present(n.information(info, s.Lists), s.About, s.MinPoW)
@@ -95,7 +95,7 @@ func (n *Node) Change(ctx context.Context, setting, value, by string) error {
 	}
 	var row []byte
 	if len(all) > 0 && all[len(all)-1] == c {
-		row = changed.Encode(c)
+		row = nip86.EncodeChange(c)
 	}
 	if err := n.note(ctx, c, row); err != nil {
 		return err
@@ -107,18 +107,18 @@ func (n *Node) Change(ctx context.Context, setting, value, by string) error {
 }
 
 // note writes a change into the journal, and the row of the change; a nil row removes it.
-func (n *Node) note(ctx context.Context, c changed.Change, row []byte) error {
+func (n *Node) note(ctx context.Context, c nip86.Change, row []byte) error {
 	e := moderation.Entry{By: c.By, Did: moderation.Set, Subject: c.Setting, Why: c.Value}
-	return n.Moderator.Note(ctx, e, func(t *ingest.Turn) error { return t.SetRow(changed.Row+c.Setting, row) })
+	return n.Moderator.Note(ctx, e, func(t *ingest.Turn) error { return t.SetRow(nip86.ChangeRow+c.Setting, row) })
 }
 
 // takeOver puts in force what the settings say by now, and forgets the changes that these settings end. The caller holds said.mu.
-func (n *Node) takeOver(ctx context.Context, s Settings, hold, over []changed.Change) {
+func (n *Node) takeOver(ctx context.Context, s Settings, hold, over []nip86.Change) {
 	n.said.settings = s
 	n.said.changes.Store(&hold)
 	for _, c := range over {
 		n.log.Info("a change made over the public address no longer holds: the settings say something else now", "setting", c.Setting)
-		c.By, c.Value = bySettings, *changed.Of(&s.Info, c.Setting)
+		c.By, c.Value = bySettings, *nip86.SettingOf(&s.Info, c.Setting)
 		if err := n.note(ctx, c, nil); err != nil { // it holds no more all the same, and the next start forgets it
 			n.log.Error("a change made over the public address that no longer holds cannot be removed", "setting", c.Setting, "error", err)
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/git/hosting"
-	"github.com/graspd/graspd/internal/operate/changed"
+	"github.com/graspd/graspd/internal/operate/nip86"
 	"github.com/graspd/graspd/internal/protocol/nip11"
 )
 
@@ -26,7 +26,7 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 	n.said.mu.Lock()
 	defer n.said.mu.Unlock()
 	before, powBefore := *n.rules.Load(), n.minPoW.Load()
-	info, hold, over := changed.Over(s.Info, n.Changes())
+	info, hold, over := nip86.Apply(s.Info, n.Changes())
 	present, err := n.Relay.Present(n.information(info, s.Lists), s.About, s.MinPoW)
 	if err == nil {
 		n.minPoW.Store(int64(s.MinPoW))

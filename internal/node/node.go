@@ -19,7 +19,6 @@ import (
 	"github.com/graspd/graspd/internal/git/hosting"
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/operate/backups"
-	"github.com/graspd/graspd/internal/operate/changed"
 	"github.com/graspd/graspd/internal/operate/moderation/moderator"
 	"github.com/graspd/graspd/internal/operate/moderation/reports"
 	"github.com/graspd/graspd/internal/operate/nip86"
@@ -240,7 +239,7 @@ func (n *Node) information(info nip11.Document, l policy.Lists) nip11.Document {
 
 func (n *Node) newRelay() (*relay.Relay, error) {
 	c := n.cfg
-	info, _, _ := changed.Over(c.Info, n.Changes())
+	info, _, _ := nip86.Apply(c.Info, n.Changes())
 	info = n.information(info, c.Lists)
 	var moved func(int) ([]refdb.Repository, error)
 	if n.Host != nil {

@@ -11,7 +11,6 @@
 //   - admin/pagediff: a page that changes: its cells and rows, and what turns one state into the next
 //   - backup: one tar of a data directory, which tells whether it is complete
 //   - backups: backups that a running relay makes by itself: when, and which stay
-//   - changed: name, description and icon of the relay, as somebody changed them beside the settings
 //   - conffile: configuration files: keys, values and lines
 //   - doctor: a relay as its users see it, and what to mend
 //   - logs: log lines for people and machines, no sort of them too often
@@ -19,7 +18,7 @@
 //   - moderation: what an operator decides about what is here: subjects, what goes with them, cases and their journal
 //   - moderation/moderator: keeping decisions of the operator, carrying them out, and taking them back
 //   - moderation/reports: what people report of what is here, until the operator has decided
-//   - nip86: management of this relay over its public address, by keys that the operator names
+//   - nip86: management of this relay over its public address, by keys that the operator names, and the settings changed by it
 //   - progress: how far a piece of work has come, drawn again in place on a terminal
 //   - signin: the operator's page through the public listener, for who has signed in
 //   - statustext: how a relay stands, as text at a terminal

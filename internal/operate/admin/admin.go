@@ -18,7 +18,7 @@ import (
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/operate/backup"
-	"github.com/graspd/graspd/internal/operate/changed"
+	"github.com/graspd/graspd/internal/operate/nip86"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/status"
@@ -69,11 +69,11 @@ type Config struct {
 	GitRoom func() error                              // nil, or returns nil, where the git data has room; else it fails as Store.Room does
 	// GitRepositories returns how repositories stand with other git servers, by address; nil where graspd fetches nothing from these.
 	GitRepositories func(context.Context) map[string]status.GitLack
-	Moderation      Moderation              // nil: not offered
-	Changed         func()                  // called when a decision was carried out, as far as it has come; may be nil
-	Changes         func() []changed.Change // changes of settings over the public address; nil where there are none
-	Backups         func() status.Backups   // nil when this relay makes none by itself
-	Reports         Reports                 // nil: not offered; needs Moderation
+	Moderation      Moderation            // nil: not offered
+	Changed         func()                // called when a decision was carried out, as far as it has come; may be nil
+	Changes         func() []nip86.Change // changes of settings over the public address; nil where there are none
+	Backups         func() status.Backups // nil when this relay makes none by itself
+	Reports         Reports               // nil: not offered; needs Moderation
 }
 
 // Door keeps figures about the events that come in.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/graspd/graspd/internal/events/store"
-	"github.com/graspd/graspd/internal/operate/changed"
+	"github.com/graspd/graspd/internal/operate/nip86"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -27,7 +27,7 @@ type Status struct {
 
 	Nothing *status.Nothing `json:"nothing_carried,omitempty"` // nil while a repository is kept
 
-	Changed []changed.Change `json:"changed,omitempty"` // settings that were changed over the public address
+	Changed []nip86.Change `json:"changed,omitempty"` // settings that were changed over the public address
 }
 
 // Self says which relay this is.

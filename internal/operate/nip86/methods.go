@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/graspd/graspd/internal/operate/changed"
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -38,9 +37,9 @@ var methods = map[string]func(*manager, context.Context, asked) (any, error){
 	"allowevent":         lifting(moderation.ParseEvent),
 	"listbannedevents":   listing(moderation.Event, func(s moderation.Subject, why string) any { return bannedEvent{s.ID.String(), why} }),
 
-	"changerelayname":        changing(changed.Name),
-	"changerelaydescription": changing(changed.Description),
-	"changerelayicon":        changing(changed.Icon),
+	"changerelayname":        changing(SettingName),
+	"changerelaydescription": changing(SettingDescription),
+	"changerelayicon":        changing(SettingIcon),
 }
 
 type keyAndWhy struct {

@@ -47,7 +47,7 @@ type Config struct {
 	Keys       []nostr.PubKey // who may
 	Moderation Moderation
 	Changed    func() // called after something was deleted or restored
-	// Change changes what the relay says of itself, by a setting of package changed, and returns when that is in force.
+	// Change changes what the relay says of itself, by SettingName, SettingDescription or SettingIcon, and returns when that is in force.
 	Change  func(ctx context.Context, setting, value, by string) error
 	Now     func() time.Time
 	Private bool // strangers hear what a private service says to all of them; else they hear what is wrong with their request
