@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/events/store"
-	"github.com/graspd/graspd/internal/operate/backups"
+	"github.com/graspd/graspd/internal/operate/backup"
 )
 
 // Backups says where and how often a node makes backups by itself.
@@ -15,9 +15,9 @@ type Backups struct {
 	Rate  int64 // bytes a second; 0 is as fast as can be
 }
 
-func (n *Node) newBackups() *backups.Backups {
+func (n *Node) newBackups() *backup.Scheduler {
 	c := n.cfg.Backups
-	return backups.New(backups.Config{
+	return backup.NewScheduler(backup.Schedule{
 		Dir: c.Dir, Every: c.Every, Keep: c.Keep, Rate: c.Rate, Floor: n.cfg.Store.Floor, Make: n.writeTar, Free: freeIn, Now: n.cfg.Now,
 		Name: "graspd-" + n.self.String()[:8], Logger: n.log.With("component", "backups"),
 	})

@@ -18,7 +18,7 @@ import (
 	"github.com/graspd/graspd/internal/git/gitsync"
 	"github.com/graspd/graspd/internal/git/hosting"
 	"github.com/graspd/graspd/internal/operate/admin"
-	"github.com/graspd/graspd/internal/operate/backups"
+	"github.com/graspd/graspd/internal/operate/backup"
 	"github.com/graspd/graspd/internal/operate/moderation/moderator"
 	"github.com/graspd/graspd/internal/operate/moderation/reports"
 	"github.com/graspd/graspd/internal/operate/nip86"
@@ -94,7 +94,7 @@ type Node struct {
 	Web     *githttp.Server   // nil without Git
 	Engine  *relaysync.Engine // nil without Sync
 	GitSync *gitsync.Sync     // nil without Git.Sync
-	Backups *backups.Backups  // nil without Config.Backups
+	Backups *backup.Scheduler // nil without Config.Backups
 
 	Moderator *moderator.Moderator
 	Reports   *reports.Desk

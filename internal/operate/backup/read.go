@@ -197,8 +197,8 @@ func listed(dir string) ([]line, error) {
 	return lines, errors.Join(err, f.Close())
 }
 
-// Ended returns how large a file is, and reports whether it ends as a tar by Write does. One that was cut short does not.
-func Ended(name string) (size int64, ended bool, err error) {
+// complete returns how large a file is, and reports whether it ends as a tar by Write does. One that was cut short does not.
+func complete(name string) (size int64, ended bool, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return 0, false, err

@@ -1,4 +1,5 @@
-// Package backup makes a tar of a data directory and reads it again. The tar tells whether it is complete. Read Write, Unpack and Verify.
+// Package backup makes a tar of a data directory and reads it again. The tar tells whether it is complete. Read Write, Unpack and Verify. A
+// Scheduler has a running relay make such tars by itself.
 package backup
 
 import (

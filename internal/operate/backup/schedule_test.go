@@ -1,4 +1,4 @@
-package backups
+package backup
 
 import (
 	"bytes"
@@ -12,13 +12,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/graspd/graspd/internal/operate/backup"
 )
 
 // world is a relay that makes backups of a directory with some files.
 type world struct {
-	*Backups
+	*Scheduler
 	data  string
 	dir   string
 	ahead time.Duration // of the clock
@@ -38,10 +36,10 @@ func newWorld(t *testing.T, keep int) *world {
 
 // start is a start of the relay.
 func (w *world) start(keep int) {
-	w.Backups = New(Config{
+	w.Scheduler = NewScheduler(Schedule{
 		Dir: w.dir, Every: day, Keep: keep, Name: "graspd-ab", Floor: 1 << 30,
-		Make: func(ctx context.Context, begin backup.Start) error {
-			size, err := backup.Size(w.data)
+		Make: func(ctx context.Context, begin Start) error {
+			size, err := Size(w.data)
 			if err != nil {
 				return err
 			}
@@ -55,7 +53,7 @@ func (w *world) start(keep int) {
 				}
 				return w.fail
 			}
-			return backup.Write(ctx, to, w.data, time.Now(), done)
+			return Write(ctx, to, w.data, time.Now(), done)
 		},
 		Free:   func(string) (uint64, error) { return w.free, nil },
 		Now:    func() time.Time { return time.Now().Add(w.ahead) },
@@ -123,7 +121,7 @@ func TestBackupsAreMade(t *testing.T) {
 		if info, err := f.Stat(); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info.Mode(), err)
 		}
-		if err := backup.Unpack(t.Context(), f, t.TempDir(), func(int64) {}); err != nil {
+		if err := Unpack(t.Context(), f, t.TempDir(), func(int64) {}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -253,9 +251,9 @@ func TestABackupByHand(t *testing.T) {
 		w := newWorld(t, 1)
 		busy := true
 		make := w.c.Make
-		w.c.Make = func(ctx context.Context, begin backup.Start) error {
+		w.c.Make = func(ctx context.Context, begin Start) error {
 			if busy {
-				return backup.ErrRunning
+				return ErrRunning
 			}
 			return make(ctx, begin)
 		}

@@ -1,4 +1,4 @@
-package backups
+package backup
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/base/sleep"
-	"github.com/graspd/graspd/internal/operate/backup"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -36,15 +35,15 @@ func look(dir, relay string) (f found, err error) {
 		return f, err
 	}
 	for _, e := range entries {
-		at, complete, ok := parse(relay, e.Name())
+		at, named, ok := parse(relay, e.Name())
 		if !ok || !e.Type().IsRegular() {
 			continue
 		}
-		if !complete {
+		if !named {
 			f.parts = append(f.parts, e.Name())
 			continue
 		}
-		size, ended, err := backup.Ended(filepath.Join(dir, e.Name()))
+		size, ended, err := complete(filepath.Join(dir, e.Name()))
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // somebody else may remove old ones, too
 		case err != nil:
@@ -69,7 +68,7 @@ func remove(dir string, names []string) (err error) {
 }
 
 // write makes one backup and returns its size. The file gets its name when it is complete and durable. A failure leaves no file.
-func (b *Backups) write(ctx context.Context, name string) (size int64, err error) {
+func (b *Scheduler) write(ctx context.Context, name string) (size int64, err error) {
 	path := filepath.Join(b.c.Dir, name)
 	f, err := os.OpenFile(path+partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -101,7 +100,7 @@ func (b *Backups) write(ctx context.Context, name string) (size int64, err error
 }
 
 // room fails with errRoom where there is no room for so many bytes more.
-func (b *Backups) room(size int64) error {
+func (b *Scheduler) room(size int64) error {
 	free, err := b.c.Free(b.c.Dir)
 	if err != nil {
 		return err

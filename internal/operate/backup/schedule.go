@@ -1,6 +1,4 @@
-// Package backups makes backups of a running relay by itself, at an interval, and keeps the newest so many. The backups on the disk decide
-// when the next one is due: the package remembers nothing else. Read Config, then plan.go.
-package backups
+package backup
 
 import (
 	"context"
@@ -12,12 +10,11 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/base/sleep"
-	"github.com/graspd/graspd/internal/operate/backup"
 	"github.com/graspd/graspd/internal/status"
 )
 
-// Config says where backups go and how they are made.
-type Config struct {
+// Schedule says when a running relay makes backups by itself, where they go, and how they are made.
+type Schedule struct {
 	Dir   string // where they go; must exist
 	Every time.Duration
 	Keep  int    // how many stay, the newest; at least 1
@@ -25,33 +22,34 @@ type Config struct {
 	Name  string // the beginning of the files' names: other files in Dir are left alone
 	Floor uint64 // bytes that stay free on its disk
 
-	Make   func(context.Context, backup.Start) error // writes one backup; fails with backup.ErrRunning while another one is made
-	Free   func(dir string) (uint64, error)          // returns how many bytes are free in dir
-	Now    func() time.Time                          // the wall clock
+	Make   func(context.Context, Start) error // writes one backup; fails with ErrRunning while another one is made
+	Free   func(dir string) (uint64, error)   // returns how many bytes are free in dir
+	Now    func() time.Time                   // the wall clock
 	Logger *slog.Logger
 }
 
-// Backups makes backups while Run runs.
-type Backups struct {
-	c Config
+// Scheduler makes backups while Run runs, at an interval, and keeps the newest so many. The backups on the disk decide when the next one is
+// due: a Scheduler remembers nothing else.
+type Scheduler struct {
+	c Schedule
 
 	mu  sync.Mutex // guards now
 	now status.Backups
 }
 
-// New prepares backups; Run makes them.
-func New(c Config) *Backups {
-	return &Backups{c: c, now: status.Backups{Dir: status.Text(c.Dir), Every: status.Seconds{Duration: c.Every}, Keep: c.Keep}}
+// NewScheduler prepares backups; Run makes them.
+func NewScheduler(c Schedule) *Scheduler {
+	return &Scheduler{c: c, now: status.Backups{Dir: status.Text(c.Dir), Every: status.Seconds{Duration: c.Every}, Keep: c.Keep}}
 }
 
 // Status returns the state of the backups.
-func (b *Backups) Status() status.Backups {
+func (b *Scheduler) Status() status.Backups {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.now
 }
 
-func (b *Backups) tell(change func(*status.Backups)) {
+func (b *Scheduler) tell(change func(*status.Backups)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	change(&b.now)
@@ -64,7 +62,7 @@ const (
 )
 
 // Run makes backups until ctx ends. It is called once.
-func (b *Backups) Run(ctx context.Context) error {
+func (b *Scheduler) Run(ctx context.Context) error {
 	for wait := settle; sleep.For(ctx, wait) == nil; {
 		wait = b.turn(ctx)
 	}
@@ -72,7 +70,7 @@ func (b *Backups) Run(ctx context.Context) error {
 }
 
 // turn does what is due now, and returns how long Run waits until the next turn.
-func (b *Backups) turn(ctx context.Context) time.Duration {
+func (b *Scheduler) turn(ctx context.Context) time.Duration {
 	there, err := look(b.c.Dir, b.c.Name)
 	if err != nil {
 		return b.failed(ctx, err)
@@ -102,13 +100,13 @@ func (b *Backups) turn(ctx context.Context) time.Duration {
 }
 
 // make makes one backup, and returns how long Run waits until the next turn.
-func (b *Backups) make(ctx context.Context, at time.Time) time.Duration {
+func (b *Scheduler) make(ctx context.Context, at time.Time) time.Duration {
 	begun, name := time.Now(), nameAt(b.c.Name, at)
 	b.tell(func(s *status.Backups) { s.Running = true })
 	size, err := b.write(ctx, name)
 	b.tell(func(s *status.Backups) { s.Running, s.Done, s.Size = false, 0, 0 })
 	switch {
-	case errors.Is(err, backup.ErrRunning):
+	case errors.Is(err, ErrRunning):
 		return lookTime
 	case err != nil:
 		wait := b.failed(ctx, err)
@@ -123,7 +121,7 @@ func (b *Backups) make(ctx context.Context, at time.Time) time.Duration {
 }
 
 // failed notes and logs a failure, and returns how long Run waits until it tries again.
-func (b *Backups) failed(ctx context.Context, err error) (wait time.Duration) {
+func (b *Scheduler) failed(ctx context.Context, err error) (wait time.Duration) {
 	if ctx.Err() != nil {
 		return 0
 	}
@@ -139,6 +137,6 @@ func (b *Backups) failed(ctx context.Context, err error) (wait time.Duration) {
 }
 
 // moved notes how much of the backup under way is written.
-func (b *Backups) moved(done, size int64) {
+func (b *Scheduler) moved(done, size int64) {
 	b.tell(func(s *status.Backups) { s.Done, s.Size = status.Bytes(done), status.Bytes(size) })
 }
