@@ -20,10 +20,9 @@
 //   - peer/itemset: items of a Want in groups: sets, counted bags, and lots that are asked together
 //   - peer/likeness: whether a relay holds nearly what is held here, so that one question for everything is worth it
 //   - peer/livesubs: which live REQs there should be at one relay: how what waits is packed, what is merged, and what gives way and is swept
-//   - peer/notices: what a NOTICE of a relay may be about: CLOSEs that it threw away, a refusal that it repeats
 //   - peer/paging: all that one filter matches, from a relay that answers in pages of unknown size
 //   - peer/reconcile: one filter compared with a relay (NIP-77): which times next, what is got by id, whether there may be more, what is paged
-//   - peer/refusal: what relays mean when they turn a request down
+//   - peer/refusal: what relays mean when they turn a request down, and what a NOTICE may be about
 //   - peer/reqfilter: the filters of items, and how long a REQ gets: Wants and numbers in, filters out
 //   - peer/step: what the machine of one relay is told, and what it has its shell do: inputs and effects
 //   - peer/survey: which stored events lead to more at a relay: pages of them, and the tour around what is wanted

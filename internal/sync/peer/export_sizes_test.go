@@ -9,9 +9,9 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/coverage"
 	"github.com/graspd/graspd/internal/sync/peer/gaps"
 	"github.com/graspd/graspd/internal/sync/peer/history"
-	"github.com/graspd/graspd/internal/sync/peer/notices"
 	"github.com/graspd/graspd/internal/sync/peer/paging"
 	"github.com/graspd/graspd/internal/sync/peer/reconcile"
+	"github.com/graspd/graspd/internal/sync/peer/refusal"
 )
 
 // checkSizes holds everything that can grow against its bound, or against what is wanted and under way.
@@ -84,8 +84,8 @@ func (c *connection) bounds(p *Peer) []bound {
 		{"tasks that run", len(c.running), capacity.RequestsAtOnce},
 		{"tasks that were put off", len(c.later), open},
 		{"requests", len(c.requests), c.side.Len() + len(c.running) + settling},
-		{"CLOSEs that are remembered", closed, notices.MostCloses},
-		{"CLOSEs to be sent again", again, notices.MostCloses},
+		{"CLOSEs that are remembered", closed, refusal.MostCloses},
+		{"CLOSEs to be sent again", again, refusal.MostCloses},
 		{"items that came late", late, gaps.MostLate},
 		{"times at which items came late", times, late},
 	}

@@ -6,15 +6,15 @@ import (
 	"github.com/graspd/graspd/internal/base/backoff"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/livesubs"
-	"github.com/graspd/graspd/internal/sync/peer/notices"
 	"github.com/graspd/graspd/internal/sync/peer/paging"
+	"github.com/graspd/graspd/internal/sync/peer/refusal"
 	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // wire is what is under way on a connection, and what the relay is known to bear on it.
 type wire struct {
 	*desk
-	closes     notices.Closes
+	closes     refusal.Closes
 	opened     backoff.Now
 	told       capacity.Capacity // as the relay tells
 	limits     capacity.Capacity // as learned

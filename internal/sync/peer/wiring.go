@@ -4,7 +4,7 @@ import (
 	"github.com/graspd/graspd/internal/base/backoff"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/dialing"
-	"github.com/graspd/graspd/internal/sync/peer/notices"
+	"github.com/graspd/graspd/internal/sync/peer/refusal"
 	"github.com/graspd/graspd/internal/sync/peer/unsolicited"
 )
 
@@ -27,7 +27,7 @@ type connection struct {
 	following
 	catchup
 	wire
-	echo notices.Echo
+	echo refusal.Echo
 	harm unsolicited.Harm
 }
 

@@ -1,5 +1,6 @@
 // Package refusal reads what relays write when they turn a request down: the texts of CLOSED, NOTICE and NEG-ERR, which every
-// relay words in its own way. It knows the words that known relays use, and their meaning. Read Of first.
+// relay words in its own way. It knows the words that known relays use, and their meaning. As a NOTICE names no request, it also remembers
+// what one may be about: CLOSEs that the relay may have thrown away (Closes), and a refusal that it repeats (Echo). Read Of first.
 package refusal
 
 import (

@@ -1,10 +1,8 @@
-// Package notices remembers what a NOTICE of a relay may be about, as a NOTICE names no request: Closes are CLOSEs that the relay may have
-// thrown away, and Echo is a refusal that it repeats. Their caller reads the NOTICE and tells the time, as readings of the steady clock.
-package notices
+package refusal
 
 import "time"
 
-// Times and counts of what is remembered.
+// Times, by the steady clock, and counts of what is remembered.
 const (
 	closedLately = 10 * time.Second // before a NOTICE a CLOSE may have been sent that was thrown away
 	MostCloses   = 100              // CLOSEs that are remembered, the oldest going first

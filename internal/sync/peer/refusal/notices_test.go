@@ -1,17 +1,15 @@
-package notices_test
+package refusal
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/graspd/graspd/internal/sync/peer/notices"
 )
 
 // TestWhatWasClosedJustNowIsClosedAgain, once, and nothing that was closed long before.
 func TestWhatWasClosedJustNowIsClosedAgain(t *testing.T) {
-	var c notices.Closes
+	var c Closes
 	c.Sent("early", 0)
 	c.Sent("late", 5*time.Second)
 	c.Sent("last", 15*time.Second)
@@ -36,17 +34,17 @@ func TestWhatWasClosedJustNowIsClosedAgain(t *testing.T) {
 
 // TestClosesAreBounded: the oldest go first.
 func TestClosesAreBounded(t *testing.T) {
-	var c notices.Closes
-	for i := range 3 * notices.MostCloses {
+	var c Closes
+	for i := range 3 * MostCloses {
 		c.Sent(fmt.Sprint(i), time.Second)
-		if sent, _ := c.Size(); sent > notices.MostCloses {
+		if sent, _ := c.Size(); sent > MostCloses {
 			t.Fatalf("%d are remembered", sent)
 		}
 	}
 	c.Unheard(time.Second)
 	c.Sent("last", time.Second)
 	c.Unheard(time.Second)
-	if _, again := c.Size(); again != notices.MostCloses {
+	if _, again := c.Size(); again != MostCloses {
 		t.Errorf("%d are to be closed again", again)
 	}
 	if again := c.Again(); again[len(again)-1] != "last" {
@@ -56,7 +54,7 @@ func TestClosesAreBounded(t *testing.T) {
 
 // TestAnEchoIsAboutNothingElse, as often as NEG-CLOSE was sent, and not for ever.
 func TestAnEchoIsAboutNothingElse(t *testing.T) {
-	var e notices.Echo
+	var e Echo
 	if e.Heard("", 0) {
 		t.Error("an echo of nothing")
 	}
