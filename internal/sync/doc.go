@@ -14,9 +14,8 @@
 //   - peer/capacity: what a relay bears: how much at once, as it tells and as its refusals teach, and how fast
 //   - peer/coverage: how much of what is here a relay has, per repository, as reconciliations tell anyway
 //   - peer/demands: what a relay demands before it answers: AUTH, kinds in filters, no requests to vanish
-//   - peer/dialing: how attempts to connect to one relay have ended, and when the next one is made
 //   - peer/gaps: since when items of a relay have had a live REQ, and which events those did not bring: gaps
-//   - peer/history: what is remembered of how one relay has behaved, and when it is tried and gets a slot by that
+//   - peer/history: how one relay has behaved and attempts to connect to it ended: when it is dialed, gets a slot and loses it, also after a restart
 //   - peer/itemset: items of a Want in groups: sets, counted bags, and lots that are asked together
 //   - peer/likeness: whether a relay holds nearly what is held here, so that one question for everything is worth it
 //   - peer/livesubs: which live REQs there should be at one relay: how what waits is packed, what is merged, and what gives way and is swept

@@ -7,8 +7,8 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/coverage"
 	"github.com/graspd/graspd/internal/sync/peer/demands"
-	"github.com/graspd/graspd/internal/sync/peer/dialing"
 	"github.com/graspd/graspd/internal/sync/peer/gaps"
+	"github.com/graspd/graspd/internal/sync/peer/history"
 	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
@@ -42,7 +42,7 @@ type Peer struct {
 	hasMark bool        // false: the next connection begins as if the relay had never been heard
 
 	phase    phase
-	dialing  dialing.Attempts
+	dialing  history.Attempts
 	resyncAt time.Duration
 
 	references references
@@ -212,7 +212,7 @@ func (p *Peer) tend() {
 	if p.conn == nil {
 		return
 	}
-	if p.now.Mono >= p.conn.opened.Mono+dialing.StableAfter {
+	if p.now.Mono >= p.conn.opened.Mono+history.StableAfter {
 		p.dialing.Stable()
 	}
 	if p.now.Mono >= p.resyncAt {

@@ -3,7 +3,7 @@ package peer
 import (
 	"github.com/graspd/graspd/internal/base/backoff"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/dialing"
+	"github.com/graspd/graspd/internal/sync/peer/history"
 	"github.com/graspd/graspd/internal/sync/peer/refusal"
 	"github.com/graspd/graspd/internal/sync/peer/unsolicited"
 )
@@ -13,7 +13,7 @@ import (
 // NewPeer returns an idle peer that wants nothing.
 func NewPeer(c Config) *Peer {
 	p := &Peer{desk: desk{cfg: c.WithDefaults()}, wakeAt: backoff.Never}
-	p.dialing = dialing.New(p.cfg.Terms())
+	p.dialing = history.NewAttempts(p.cfg.Terms())
 	p.demands.desk = &p.desk
 	p.references = references{desk: &p.desk, books: &p.books}
 	p.suspects = suspects{desk: &p.desk, books: &p.books}

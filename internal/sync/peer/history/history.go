@@ -1,6 +1,6 @@
 // Package history is what graspd remembers of how one relay has behaved: it is kept while nobody wants the relay, and over restarts. By it the
 // relay is tried again, gets a slot, or loses it. Records are values; package peer makes one of what it knows and begins with one, and
-// package relaysync keeps them.
+// package relaysync keeps them. While the relay is wanted, Attempts say when it is dialed.
 package history
 
 import (
@@ -66,10 +66,10 @@ func (r Record) Retried() Record {
 
 // Due says whether the relay may be tried at the time now. A clock that was set
 // does not put it off for longer than the longest wait.
-func (r Record) Due(t backoff.Terms, now time.Time) bool { return r.Wait(t, now) <= 0 }
+func (r Record) Due(t backoff.Terms, now time.Time) bool { return r.wait(t, now) <= 0 }
 
-// Wait is how long to wait at the time now before the next attempt.
-func (r Record) Wait(t backoff.Terms, now time.Time) time.Duration {
+// wait is how long to wait at the time now before the next attempt.
+func (r Record) wait(t backoff.Terms, now time.Time) time.Duration {
 	if r.NextAttempt.IsZero() {
 		return 0
 	}

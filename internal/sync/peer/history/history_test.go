@@ -1,4 +1,4 @@
-package history_test
+package history
 
 import (
 	"testing"
@@ -7,7 +7,6 @@ import (
 	"github.com/graspd/graspd/internal/base/backoff"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/status"
-	"github.com/graspd/graspd/internal/sync/peer/history"
 	"github.com/graspd/graspd/internal/sync/slots"
 	"github.com/graspd/graspd/internal/sync/want"
 )
@@ -18,18 +17,18 @@ var (
 )
 
 // failing is the record of a relay that has failed for so long, as of now, and is to be tried after the wait.
-func failing(d, wait time.Duration) history.Record {
-	return history.Record{At: now, Failures: 5, FirstFailure: now.Add(-d), NextAttempt: now.Add(wait)}
+func failing(d, wait time.Duration) Record {
+	return Record{At: now, Failures: 5, FirstFailure: now.Add(-d), NextAttempt: now.Add(wait)}
 }
 
 // TestWaits: a clock that was set puts no relay off for longer than the longest wait.
 func TestWaits(t *testing.T) {
 	for name, c := range map[string]struct {
-		r    history.Record
+		r    Record
 		at   time.Duration // after now
 		want time.Duration
 	}{
-		"nothing is known":           {history.Record{}, 0, 0},
+		"nothing is known":           {Record{}, 0, 0},
 		"before the next attempt":    {failing(time.Minute, time.Minute), 20 * time.Second, 40 * time.Second},
 		"at the next attempt":        {failing(time.Minute, time.Minute), time.Minute, 0},
 		"long after":                 {failing(time.Minute, time.Minute), 1000 * time.Hour, 0},
@@ -40,12 +39,12 @@ func TestWaits(t *testing.T) {
 		"not dead, after a restart":  {failing(24*time.Hour-1, time.Hour).Restarted(terms), 0, time.Hour},
 		"a person asked for a try":   {failing(time.Minute, time.Minute).Retried(), 0, 0},
 		"they asked for a visit":     {failing(time.Minute, time.Minute).VisitNow(), 0, 0},
-		"it was stuck in its slot":   {history.Record{At: now}.Yielded(slots.Stuck), 10 * time.Minute, 20 * time.Minute},
-		"it made use of its slot":    {history.Record{At: now}.Yielded(slots.Trying), 0, 0},
-		"a pause that it asked for":  {history.Record{At: now, NextAttempt: now.Add(65 * time.Second)}, 0, 65 * time.Second},
+		"it was stuck in its slot":   {Record{At: now}.Yielded(slots.Stuck), 10 * time.Minute, 20 * time.Minute},
+		"it made use of its slot":    {Record{At: now}.Yielded(slots.Trying), 0, 0},
+		"a pause that it asked for":  {Record{At: now, NextAttempt: now.Add(65 * time.Second)}, 0, 65 * time.Second},
 		"failures of another decade": {failing(1e6*time.Hour, 10*time.Hour), 0, 10 * time.Hour},
 	} {
-		if got := c.r.Wait(terms, now.Add(c.at)); got != c.want {
+		if got := c.r.wait(terms, now.Add(c.at)); got != c.want {
 			t.Errorf("%s: a wait of %v, want %v", name, got, c.want)
 		}
 		if due := c.r.Due(terms, now.Add(c.at)); due != (c.want == 0) {
@@ -53,7 +52,7 @@ func TestWaits(t *testing.T) {
 		}
 	}
 	short := terms
-	if short.MaxBackoff = time.Second; failing(time.Minute, time.Hour).Wait(short, now) != 65*time.Second {
+	if short.MaxBackoff = time.Second; failing(time.Minute, time.Hour).wait(short, now) != 65*time.Second {
 		t.Error("a pause that the relay asked for is cut to the longest wait after failures")
 	}
 }
@@ -61,10 +60,10 @@ func TestWaits(t *testing.T) {
 // TestFailingIsMeasuredWhileSomebodyLooked, and never less than nothing.
 func TestFailingIsMeasuredWhileSomebodyLooked(t *testing.T) {
 	for name, c := range map[string]struct {
-		r    history.Record
+		r    Record
 		want time.Duration
 	}{
-		"it does not fail":      {history.Record{At: now}, 0},
+		"it does not fail":      {Record{At: now}, 0},
 		"for an hour":           {failing(time.Hour, 0), time.Hour},
 		"from a time to come":   {failing(-time.Hour, 0), 0},
 		"for longer than there": {failing(1<<62, 0), 10 * 365 * 24 * time.Hour},
@@ -86,22 +85,22 @@ func TestATryKeepsWhatWasPlanned(t *testing.T) {
 // TestOwnersAreBounded: past the bound nobody counts as new.
 func TestOwnersAreBounded(t *testing.T) {
 	w := &want.Want{}
-	for i := range history.MostOwners {
+	for i := range MostOwners {
 		w.Repos = append(w.Repos, &want.RepoWant{Owner: nostr.PubKey{byte(i), byte(i >> 8)}})
 	}
-	first, fresh := history.Owners(nil).Add(&want.Want{Repos: w.Repos[:1]})
+	first, fresh := Owners(nil).add(&want.Want{Repos: w.Repos[:1]})
 	if !fresh || len(first) != 1 {
 		t.Fatalf("%d owners, %v", len(first), fresh)
 	}
-	if _, fresh := first.Add(&want.Want{Repos: w.Repos[:1]}); fresh {
+	if _, fresh := first.add(&want.Want{Repos: w.Repos[:1]}); fresh {
 		t.Error("the same owner counts as new")
 	}
-	all, fresh := first.Add(w)
-	if !fresh || len(all) != history.MostOwners || len(first) != 1 {
+	all, fresh := first.add(w)
+	if !fresh || len(all) != MostOwners || len(first) != 1 {
 		t.Errorf("%d owners, %v; the set that was shared has %d", len(all), fresh, len(first))
 	}
-	more, fresh := all.Add(&want.Want{Repos: []*want.RepoWant{{Owner: nostr.PubKey{31: 1}}}})
-	if fresh || len(more) != history.MostOwners {
+	more, fresh := all.add(&want.Want{Repos: []*want.RepoWant{{Owner: nostr.PubKey{31: 1}}}})
+	if fresh || len(more) != MostOwners {
 		t.Errorf("one too many: %d owners, %v", len(more), fresh)
 	}
 }
@@ -125,18 +124,18 @@ func TestUseOfASlot(t *testing.T) {
 		"a visit":                 {status.Relay{Phase: status.PhaseSyncing, OnlyMailbox: true, Connected: true, ConnectedFor: time.Hour}, slots.Trying},
 		"between two visits":      {status.Relay{Phase: status.PhaseWaiting, OnlyMailbox: true}, slots.Unused},
 	} {
-		if got := history.UseOf(c.s); got != c.want {
+		if got := UseOf(c.s); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 	for name, c := range map[string]struct {
-		r    history.Record
+		r    Record
 		want slots.Use
 	}{
-		"nothing is known":        {history.Record{}, slots.Trying},
+		"nothing is known":        {Record{}, slots.Trying},
 		"before the next attempt": {failing(time.Minute, time.Second), slots.Unused},
 		"at the next attempt":     {failing(time.Minute, 0), slots.Trying},
-		"this relay":              {history.Record{Ourself: true}, slots.Unused},
+		"this relay":              {Record{Ourself: true}, slots.Unused},
 	} {
 		if got := c.r.Use(terms, now); got != c.want {
 			t.Errorf("without a slot, %s: %v, want %v", name, got, c.want)
@@ -147,18 +146,18 @@ func TestUseOfASlot(t *testing.T) {
 // TestVisitsThatAreDue: what is due is the question, where the relay may be dialed at all.
 func TestVisitsThatAreDue(t *testing.T) {
 	const resync = 24 * time.Hour
-	at := func(d time.Duration) history.Record { return history.Record{At: now, References: now.Add(d)} }
+	at := func(d time.Duration) Record { return Record{At: now, References: now.Add(d)} }
 	for name, c := range map[string]struct {
-		r   history.Record
+		r   Record
 		due bool
 	}{
-		"never visited":          {history.Record{}, true},
+		"never visited":          {Record{}, true},
 		"just now":               {at(0), true},
 		"in a while":             {at(time.Second), false},
 		"in the longest while":   {at(25 * time.Hour), false},
 		"the clock was set back": {at(25*time.Hour + 1), true},
 		"it may not be dialed":   {failing(time.Minute, time.Minute), false},
-		"this relay":             {history.Record{Ourself: true}, false},
+		"this relay":             {Record{Ourself: true}, false},
 		"a person asked for it":  {at(time.Hour).VisitNow(), true},
 	} {
 		if got := c.r.VisitDue(terms, resync, now); got != c.due {

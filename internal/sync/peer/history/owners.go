@@ -14,8 +14,8 @@ type Owners map[nostr.PubKey]struct{}
 // MostOwners bounds what is remembered of one relay; past it nobody counts as new.
 const MostOwners = 1000
 
-// Add returns o with the owners of w, and whether any of them is new.
-func (o Owners) Add(w *want.Want) (Owners, bool) {
+// add returns o with the owners of w, and whether any of them is new.
+func (o Owners) add(w *want.Want) (Owners, bool) {
 	all := make(Owners, len(o))
 	maps.Copy(all, o)
 	for _, r := range w.Repos {

@@ -1,27 +1,25 @@
-// Package dialing decides when a relay is dialed next, from how earlier attempts and connections have ended. Its caller dials, and tells the
-// time and what came of it. Read Attempts.
-package dialing
+package history
 
 import (
 	"time"
 
 	"github.com/graspd/graspd/internal/base/backoff"
 	"github.com/graspd/graspd/internal/base/safetext"
-	"github.com/graspd/graspd/internal/sync/peer/history"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
-// Attempts are the attempts to connect to one relay. They outlive connections. One goroutine uses them.
+// Attempts are the attempts to connect to one relay. How earlier attempts and connections have ended decides when the relay is dialed next. The
+// caller dials, and tells the time and what came of it. Attempts outlive connections. One goroutine uses them.
 type Attempts struct {
 	terms    backoff.Terms
 	at       time.Duration // no dial before
 	failures backoff.Failures
 	cause    string // of the last failure
 	asked    asked
-	slowedBy int            // attempts in a row that the relay met by asking to slow down
-	revived  backoff.Now    // when a new owner last had the relay tried while it was dead; zero = never
-	owners   history.Owners // who named the relay while it was dead
-	ourself  bool           // the address leads to this relay
+	slowedBy int         // attempts in a row that the relay met by asking to slow down
+	revived  backoff.Now // when a new owner last had the relay tried while it was dead; zero = never
+	owners   Owners      // who named the relay while it was dead
+	ourself  bool        // the address leads to this relay
 }
 
 // Times and counts of attempts.
@@ -31,8 +29,8 @@ const (
 	mostSlowed     = 3               // times in a row that a relay may ask to slow down instead of connecting; then that is a failure like any other
 )
 
-// New returns the attempts to connect to a relay that was never dialed.
-func New(t backoff.Terms) Attempts { return Attempts{terms: t} }
+// NewAttempts returns the attempts to connect to a relay that was never dialed.
+func NewAttempts(t backoff.Terms) Attempts { return Attempts{terms: t} }
 
 // At returns when the relay is dialed next.
 func (a *Attempts) At() time.Duration { return a.at }
@@ -75,7 +73,7 @@ func (a *Attempts) Slowed(now backoff.Now) (wait time.Duration, ok bool) {
 // Failed notes the end of a connection or an attempt, plans the next attempt, and returns how long to wait for it.
 func (a *Attempts) Failed(now backoff.Now, reason string) (wait time.Duration) {
 	wait = a.asked.failed(&a.failures, a.terms, now)
-	a.cause, _ = safetext.Cut(reason, history.LongestCause)
+	a.cause, _ = safetext.Cut(reason, LongestCause)
 	a.at = now.Mono + wait
 	return wait
 }
@@ -136,7 +134,7 @@ func (a *Attempts) NoteOwners(now backoff.Now, w *want.Want) {
 	case !a.Dead(now):
 		a.owners = nil
 	case a.owners == nil && w != nil:
-		a.owners, _ = a.owners.Add(w)
+		a.owners, _ = a.owners.add(w)
 	}
 }
 
@@ -146,7 +144,7 @@ func (a *Attempts) Revive(now backoff.Now, w *want.Want, connected bool) {
 		return
 	}
 	var added bool
-	if a.owners, added = a.owners.Add(w); !added || connected {
+	if a.owners, added = a.owners.add(w); !added || connected {
 		return
 	}
 	if a.revived.Wall.IsZero() || now.Since(a.revived) >= reviveInterval {

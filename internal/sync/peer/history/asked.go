@@ -1,4 +1,4 @@
-package dialing
+package history
 
 import (
 	"time"

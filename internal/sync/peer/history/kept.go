@@ -1,13 +1,12 @@
-package dialing
+package history
 
 import (
 	"github.com/graspd/graspd/internal/base/backoff"
-	"github.com/graspd/graspd/internal/sync/peer/history"
 )
 
 // Record returns what is kept of the attempts over restarts. connected says that no dial is planned.
-func (a *Attempts) Record(now backoff.Now, connected bool) history.Record {
-	r := history.Record{
+func (a *Attempts) Record(now backoff.Now, connected bool) Record {
+	r := Record{
 		At: now.Wall, Failures: a.failures.N, FirstFailure: a.FailingSince(now), Cause: a.Trouble(), Revived: a.revived.Wall,
 		Ourself: a.ourself, Owners: a.owners,
 	}
@@ -20,8 +19,8 @@ func (a *Attempts) Record(now backoff.Now, connected bool) history.Record {
 	return r
 }
 
-// Recall takes what Record had returned.
-func (a *Attempts) Recall(now backoff.Now, r history.Record) {
+// Recall begins with what Record had returned.
+func (a *Attempts) Recall(now backoff.Now, r Record) {
 	a.owners, a.ourself, a.cause = r.Owners, r.Ourself, r.Cause
 	if !r.Revived.IsZero() {
 		a.revived = now.Before(max(0, now.Wall.Sub(r.Revived)))
@@ -29,9 +28,9 @@ func (a *Attempts) Recall(now backoff.Now, r history.Record) {
 	if r.Failures > 0 {
 		a.failures = backoff.Failures{N: r.Failures, First: now.Before(r.Failing())}
 	}
-	a.at = now.Mono + r.Wait(a.terms, now.Wall)
+	a.at = now.Mono + r.wait(a.terms, now.Wall)
 	if r.NextAttempt.IsZero() && !r.Planned.IsZero() {
 		r.NextAttempt = r.Planned
-		a.asked.planned = now.Mono + r.Wait(a.terms, now.Wall)
+		a.asked.planned = now.Mono + r.wait(a.terms, now.Wall)
 	}
 }

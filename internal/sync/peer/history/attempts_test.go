@@ -1,4 +1,4 @@
-package dialing
+package history
 
 import (
 	"testing"
@@ -6,11 +6,10 @@ import (
 
 	"github.com/graspd/graspd/internal/base/backoff"
 	"github.com/graspd/graspd/internal/protocol/nostr"
-	"github.com/graspd/graspd/internal/sync/peer/history"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
-var terms = backoff.Terms{
+var dialTerms = backoff.Terms{
 	Self: nostr.PubKey{1}, URL: "wss://r.example.net",
 	BaseBackoff: 5 * time.Second, MaxBackoff: time.Hour, DeadAfter: 24 * time.Hour, DeadRetry: 24 * time.Hour,
 }
@@ -25,7 +24,7 @@ func after(now backoff.Now, d time.Duration) backoff.Now {
 
 // TestADialAfterFailures comes later each time, and a connection that lasts, progress and a visit make up for them.
 func TestADialAfterFailures(t *testing.T) {
-	a, now, last := New(terms), begun, time.Duration(0)
+	a, now, last := NewAttempts(dialTerms), begun, time.Duration(0)
 	for n := 1; n <= 5; n++ {
 		wait := a.Failed(now, "no route")
 		if wait <= last || a.At() != now.Mono+wait || a.Failures() != n || a.Trouble() != "no route" || !a.FailingSince(now).Equal(begun.Wall) {
@@ -58,16 +57,16 @@ func TestADialAfterFailures(t *testing.T) {
 
 // TestALongReasonIsCut: strangers write it, and it is kept.
 func TestALongReasonIsCut(t *testing.T) {
-	a := New(terms)
-	a.Failed(begun, string(make([]byte, 2*history.LongestCause)))
-	if n := len(a.Trouble()); n > history.LongestCause {
+	a := NewAttempts(dialTerms)
+	a.Failed(begun, string(make([]byte, 2*LongestCause)))
+	if n := len(a.Trouble()); n > LongestCause {
 		t.Errorf("%d bytes are kept", n)
 	}
 }
 
 // TestSlowDownInsteadOfAConnection is no failure, as often as the relay is believed.
 func TestSlowDownInsteadOfAConnection(t *testing.T) {
-	a, now := New(terms), begun
+	a, now := NewAttempts(dialTerms), begun
 	for n := range mostSlowed {
 		wait, ok := a.Slowed(now)
 		if !ok || a.At() != now.Mono+wait || a.Failures() != 0 || a.Trouble() == "" {
@@ -90,7 +89,7 @@ func TestSlowDownInsteadOfAConnection(t *testing.T) {
 
 // TestADialThatAPersonAskedFor is made at once, and does not put off the one that was planned.
 func TestADialThatAPersonAskedFor(t *testing.T) {
-	a, now := New(terms), begun
+	a, now := NewAttempts(dialTerms), begun
 	for range 4 {
 		a.Failed(now, "no route")
 	}
@@ -116,7 +115,7 @@ func TestADialThatAPersonAskedFor(t *testing.T) {
 
 // TestATryWhereNoneWasPlanned keeps no time: what was planned for a relay that was wanted before says nothing.
 func TestATryWhereNoneWasPlanned(t *testing.T) {
-	a := New(terms)
+	a := NewAttempts(dialTerms)
 	for range 9 {
 		a.Failed(begun, "no route")
 	}
@@ -128,7 +127,7 @@ func TestATryWhereNoneWasPlanned(t *testing.T) {
 
 // TestATryThatSucceeds is nobody's any more: what fails later is a failure like any other.
 func TestATryThatSucceeds(t *testing.T) {
-	a := New(terms)
+	a := NewAttempts(dialTerms)
 	for range 9 {
 		a.Failed(begun, "no route")
 	}
@@ -141,7 +140,7 @@ func TestATryThatSucceeds(t *testing.T) {
 
 // TestASlowRelayThatAPersonAskedFor is left alone for no shorter than that, and is not held to have been asked too often.
 func TestASlowRelayThatAPersonAskedFor(t *testing.T) {
-	a := New(terms)
+	a := NewAttempts(dialTerms)
 	for range 9 {
 		a.Failed(begun, "no route")
 	}
@@ -154,7 +153,7 @@ func TestASlowRelayThatAPersonAskedFor(t *testing.T) {
 
 // TestNewOwnersReviveADeadRelay once an hour, and those who named it before do not.
 func TestNewOwnersReviveADeadRelay(t *testing.T) {
-	a, now := New(terms), begun
+	a, now := NewAttempts(dialTerms), begun
 	named := func(keys ...byte) *want.Want {
 		w := &want.Want{}
 		for _, k := range keys {
@@ -204,14 +203,14 @@ func TestNewOwnersReviveADeadRelay(t *testing.T) {
 
 // TestWhatIsKeptOfAttempts comes back over a restart.
 func TestWhatIsKeptOfAttempts(t *testing.T) {
-	a := New(terms)
+	a := NewAttempts(dialTerms)
 	a.Failed(begun, "no route")
 	now := after(begun, time.Second)
 	a.Failed(now, "no route")
-	a.owners, a.revived = history.Owners{nostr.PubKey{2}: {}}, now
+	a.owners, a.revived = Owners{nostr.PubKey{2}: {}}, now
 	a.IsOurself()
 	r := a.Record(now, false)
-	again, later := New(terms), backoff.Now{Wall: now.Wall}
+	again, later := NewAttempts(dialTerms), backoff.Now{Wall: now.Wall}
 	again.Recall(later, r)
 	if again.At() != a.At()-now.Mono || again.Failures() != 2 || again.Trouble() != "no route" || !again.Ourself() || len(again.owners) != 1 ||
 		!again.FailingSince(later).Equal(a.FailingSince(now)) || !again.revived.Wall.Equal(a.revived.Wall) {
@@ -222,7 +221,7 @@ func TestWhatIsKeptOfAttempts(t *testing.T) {
 	}
 	planned := a.At()
 	a.Retry(now, true)
-	again = New(terms)
+	again = NewAttempts(dialTerms)
 	again.Recall(now, a.Record(now, false))
 	if again.At() != now.Mono || again.asked.planned != planned {
 		t.Errorf("a try that a person asked for is kept as %+v", again)
@@ -231,11 +230,11 @@ func TestWhatIsKeptOfAttempts(t *testing.T) {
 
 // TestTimeOffIsNoFailure: a relay has failed for as long as somebody looked.
 func TestTimeOffIsNoFailure(t *testing.T) {
-	a := New(terms)
+	a := NewAttempts(dialTerms)
 	a.Failed(begun, "no route")
 	now := after(begun, time.Hour)
 	a.Failed(now, "no route")
-	again, back := New(terms), backoff.Now{Wall: now.Wall.Add(100 * time.Hour)}
+	again, back := NewAttempts(dialTerms), backoff.Now{Wall: now.Wall.Add(100 * time.Hour)}
 	again.Recall(back, a.Record(now, false))
 	if got := again.Failing(back); got != time.Hour || again.Dead(back) {
 		t.Errorf("failing for %v", got)
