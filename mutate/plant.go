@@ -31,7 +31,7 @@ func (f fault) packages() []string {
 		return []string{own, "./internal/events/store", "./internal/events/store/storecheck"}
 	case "internal/events/store/storecheck":
 		return []string{own, "./internal/events/store"}
-	case "internal/base/backoff", "internal/sync/slots", "internal/sync/peer/refusal", "internal/sync/peer/demands", "internal/sync/peer/coverage", "internal/sync/peer/survey", "internal/sync/peer/paging", "internal/sync/peer/reconcile": // by those that they are parts of
+	case "internal/base/backoff", "internal/sync/slots", "internal/sync/peer/refusal", "internal/sync/peer/demands", "internal/sync/peer/coverage", "internal/sync/peer/threads", "internal/sync/peer/paging", "internal/sync/peer/reconcile": // by those that they are parts of
 		return append([]string{own}, engine...)
 	case "internal/events/refdb": // by the door, and by what joins it and the disk
 		return []string{own, "./internal/events/ingest", "./internal/git/hosting"}

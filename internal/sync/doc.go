@@ -24,9 +24,8 @@
 //   - peer/refusal: what relays mean when they turn a request down, and what a NOTICE may be about
 //   - peer/reqfilter: the filters of items, and how long a REQ gets: Wants and numbers in, filters out
 //   - peer/step: what the machine of one relay is told, and what it has its shell do: inputs and effects
-//   - peer/survey: which stored events lead to more at a relay: pages of them, and the tour around what is wanted
-//   - peer/survey/surveytest: a store of some events that answers a survey, for tests
-//   - peer/threads: layer 4 of one relay: what is asked beside what is wanted, one question after the other, and when
+//   - peer/threads: layer 4 of one relay: which stored events lead to more at it, what is asked about them, one question after the other, and when
+//   - peer/threads/surveytest: a store of some events that answers a survey, for tests
 //   - peer/unsolicited: which messages of a relay nobody asked for, or are too long
 //   - relayconn: the client side of one connection to a relay
 //   - relaysync: the engine that runs the fold, and one shell per remote relay

@@ -12,7 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/coverage"
 	"github.com/graspd/graspd/internal/sync/peer/step"
-	"github.com/graspd/graspd/internal/sync/peer/survey/surveytest"
+	"github.com/graspd/graspd/internal/sync/peer/threads/surveytest"
 )
 
 // driver is a Peer between a store and a remote relay that answer at once.
@@ -308,11 +308,11 @@ func (d *driver) survey(e step.Survey) step.Surveyed {
 	if d.own != nil {
 		s = surveytest.Shelve(d.own(nostr.Filter{})...)
 	}
-	in, err := s.Answer(e.Query)
+	in, err := s.Answer(e.PageQuery)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return step.Surveyed{Sub: e.Sub, Answer: in}
+	return step.Surveyed{Sub: e.Sub, PageAnswer: in}
 }
 
 // attribute tells what the driver's own events name.

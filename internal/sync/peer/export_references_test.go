@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/graspd/graspd/internal/sync/peer/survey"
 	"github.com/graspd/graspd/internal/sync/peer/threads"
 	"github.com/graspd/graspd/internal/sync/want"
 )
@@ -35,15 +34,15 @@ func (p *Peer) AsksReferences(sub string) bool {
 }
 
 // checkTour holds what a tour holds against its bounds.
-func checkTour(h survey.Size) error {
+func checkTour(h threads.TourSize) error {
 	return hold([]bound{
-		{"frames", h.Frames, survey.MostFrames},
-		{"values of a frame", h.Values, max(survey.FrameValues, survey.PageIDs+survey.MostForward+1+survey.PageIDs)},
-		{"authors that wait", h.Authors, 5*survey.PageIDs + survey.PageReads},
-		{"missing ids", h.Missing, survey.PageIDs + survey.MostNamed},
-		{"ids at hand", h.IDs, 3 * survey.PageIDs},
-		{"ids of a page", h.Page, 3 * survey.PageIDs},
-		{"authors met", h.Met, survey.MostMet},
+		{"frames", h.Frames, threads.MostFrames},
+		{"values of a frame", h.Values, max(threads.FrameValues, threads.PageIDs+threads.MostForward+1+threads.PageIDs)},
+		{"authors that wait", h.Authors, 5*threads.PageIDs + threads.PageReads},
+		{"missing ids", h.Missing, threads.PageIDs + threads.MostNamed},
+		{"ids at hand", h.IDs, 3 * threads.PageIDs},
+		{"ids of a page", h.Page, 3 * threads.PageIDs},
+		{"authors met", h.Met, threads.MostMet},
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/step"
-	"github.com/graspd/graspd/internal/sync/peer/survey"
+	"github.com/graspd/graspd/internal/sync/peer/threads"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
 
@@ -71,7 +71,7 @@ func TestWhatWaitsIsAskedForByItsIdentifierAlone(t *testing.T) {
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	d.connect(w, capacity.Limits{})
 	expectFilters(t, "live", d.following(), []string{`{"kinds":[30617,30618],"#d":["x"],"limit":0}`, `{"kinds":[30617,30618,62],"limit":0}`})
-	if v := survey.ValuesOf(w, w.Repos[0].Item); len(v.Addresses)+len(v.IDs) > 0 {
+	if v := threads.ValuesOf(w, w.Repos[0].Item); len(v.Addresses)+len(v.IDs) > 0 {
 		t.Errorf("the full resync looks for what refers to %q", v.Addresses)
 	}
 }

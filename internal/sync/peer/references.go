@@ -74,7 +74,7 @@ func (r *references) next() *task {
 		return r.task
 	case s.Read != nil:
 		r.sub = r.newSub("v")
-		r.effect(step.Survey{Sub: r.sub, Query: *s.Read})
+		r.effect(step.Survey{Sub: r.sub, PageQuery: *s.Read})
 	case s.Ended != nil:
 		r.dropTask()
 		r.report(step.Debug, "asking for what answers events here has ended", "steps", s.Ended.Steps, "cut_short", s.Ended.Why)
@@ -100,7 +100,7 @@ func (r *references) surveyed(in step.Surveyed) {
 		r.inquiry.Unread(r.now.Mono)
 		return
 	}
-	r.inquiry.Surveyed(in.Answer)
+	r.inquiry.Surveyed(in.PageAnswer)
 }
 
 // count counts a request, if its task is a question of layer 4.

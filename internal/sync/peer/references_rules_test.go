@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/step"
-	"github.com/graspd/graspd/internal/sync/peer/survey"
+	"github.com/graspd/graspd/internal/sync/peer/threads"
 )
 
 // passChecked lets time go by and looks into the books once a second.
@@ -39,7 +39,7 @@ func (d *driver) awaitLayer4(steps int) {
 func TestManyAuthorsAreAskedInTurn(t *testing.T) {
 	f := newForum(t, 0)
 	var gone []*nostr.Event
-	for i := range survey.MostMet + 700 {
+	for i := range threads.MostMet + 700 {
 		f.both(f.about(f.issue, key(100+i), nostr.Tag{"E", f.issue.ID.String()}))
 		if i%61 == 0 {
 			gone = append(gone, f.Event(nostr.KindDeletion, key(100+i), 1_700_000_000))
@@ -64,7 +64,7 @@ func TestManyAuthorsAreAskedInTurn(t *testing.T) {
 		}
 	}
 	// Past the bound some are asked twice, but nobody in each page.
-	if authors < survey.MostMet+700 || authors > survey.MostMet+900 {
+	if authors < threads.MostMet+700 || authors > threads.MostMet+900 {
 		t.Errorf("%d authors are asked for", authors)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/step"
-	"github.com/graspd/graspd/internal/sync/peer/survey"
+	"github.com/graspd/graspd/internal/sync/peer/threads"
 )
 
 // forum is a repository with one issue at a relay, of which some is here.
@@ -170,7 +170,7 @@ func TestAnswersToAnswersAreFollowedSoFar(t *testing.T) {
 	d.connect(f.want, capacity.Limits{})
 	d.pass(25*time.Hour + 10*time.Minute)
 	// The comment is in the lowest frame; each frame above leads one further.
-	if n := survey.MostFrames; !f.has(chain[:n]...) || f.has(chain[n]) {
+	if n := threads.MostFrames; !f.has(chain[:n]...) || f.has(chain[n]) {
 		t.Errorf("of a chain of 20 is here: %v", slices.IndexFunc(chain, func(e *nostr.Event) bool { return !f.ours[e.ID] }))
 	}
 }

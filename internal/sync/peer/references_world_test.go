@@ -6,8 +6,8 @@ import (
 
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
-	"github.com/graspd/graspd/internal/sync/peer/survey"
-	"github.com/graspd/graspd/internal/sync/peer/survey/surveytest"
+	"github.com/graspd/graspd/internal/sync/peer/threads"
+	"github.com/graspd/graspd/internal/sync/peer/threads/surveytest"
 	"github.com/graspd/graspd/internal/sync/want"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
@@ -98,15 +98,15 @@ func (w *world) reach() []*nostr.Event {
 	current, _ := w.peer.Current()
 	var out []*nostr.Event
 	seen := map[nostr.ID]bool{}
-	var values survey.Values
+	var values threads.Values
 	for _, it := range wanttest.Items(current) {
 		if it != want.Announcements {
-			v := survey.ValuesOf(current, it)
+			v := threads.ValuesOf(current, it)
 			values.IDs, values.Addresses = append(values.IDs, v.IDs...), append(values.Addresses, v.Addresses...)
 		}
 	}
-	for range survey.MostFrames {
-		var next survey.Values
+	for range threads.MostFrames {
+		var next threads.Values
 		add := func(e *nostr.Event) {
 			if !seen[e.ID] {
 				seen[e.ID] = true

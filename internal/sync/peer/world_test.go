@@ -15,7 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/coverage"
 	"github.com/graspd/graspd/internal/sync/peer/step"
-	"github.com/graspd/graspd/internal/sync/peer/survey/surveytest"
+	"github.com/graspd/graspd/internal/sync/peer/threads/surveytest"
 	"github.com/graspd/graspd/internal/sync/want"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
@@ -561,11 +561,11 @@ func (w *world) local(f nostr.Filter) *negentropy.Set {
 // survey reads what is stored; it fails when reading does.
 func (w *world) survey(e step.Survey) step.Surveyed {
 	s := &surveytest.Shelf{Events: w.store}
-	in, err := s.Answer(e.Query)
+	in, err := s.Answer(e.PageQuery)
 	if err != nil || w.relay.chance(w.relay.storeFails) {
 		return step.Surveyed{Sub: e.Sub, Failed: true}
 	}
-	return step.Surveyed{Sub: e.Sub, Answer: in}
+	return step.Surveyed{Sub: e.Sub, PageAnswer: in}
 }
 
 // attribute tells what stored events name; it fails when reading does.

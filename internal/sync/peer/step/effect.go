@@ -2,7 +2,7 @@ package step
 
 import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
-	"github.com/graspd/graspd/internal/sync/peer/survey"
+	"github.com/graspd/graspd/internal/sync/peer/threads"
 )
 
 // Effect is what the shell has to do, in the order given. The set is closed.
@@ -40,7 +40,7 @@ type (
 	// slices are not changed afterwards.
 	Survey struct {
 		Sub string
-		survey.Query
+		threads.PageQuery
 	}
 	// Attribute asks what stored events name; exactly one Attributed answers. The
 	// slice is not changed afterwards.

@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/protocol/negentropy"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/survey"
+	"github.com/graspd/graspd/internal/sync/peer/threads"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -83,7 +83,7 @@ type (
 	// Surveyed answers a Survey.
 	Surveyed struct {
 		Sub string
-		survey.Answer
+		threads.PageAnswer
 		Failed bool // the store could not be read
 	}
 	// Attributed answers an Attribute.

@@ -7,7 +7,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/reqfilter"
-	"github.com/graspd/graspd/internal/sync/peer/survey"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -22,7 +21,7 @@ type Terms struct {
 
 // Order tells the caller what to do next. At most one of its fields is set; none where there is nothing to do now.
 type Order struct {
-	Read  *survey.Query // read this page of the store, for Surveyed or Unread
+	Read  *PageQuery    // read this page of the store, for Surveyed or Unread
 	Ask   *nostr.Filter // ask the relay this, until Answered, Unanswered, GiveUp or Drop
 	GoOn  bool          // go on with the question that was put back
 	Ended *End          // the round has ended, and a question that was put back with it
@@ -80,7 +79,7 @@ func (q *Inquiry) nextOfTour(t Terms) (s Order, more bool) {
 	if s, ok := q.askFound(t, false); ok {
 		return s, true
 	}
-	if page, ok := q.tour.Next(t.Want, t.Wanted.Above); ok {
+	if page, ok := q.tour.next(t.Want, t.Wanted.Above); ok {
 		q.steps++
 		q.reading = true
 		return Order{Read: &page}, true
@@ -94,19 +93,19 @@ func (q *Inquiry) nextOfTour(t Terms) (s Order, more bool) {
 func (q *Inquiry) askFound(t Terms, end bool) (s Order, ok bool) {
 	w, most := &q.tour, t.Bounds.Values
 	switch {
-	case len(w.Missing()) > 0:
-		n := min(len(w.Missing()), most)
-		return q.ask(missing, nostr.Filter{IDs: w.Missing()[:n:n]}, n), true
-	case len(w.IDs()) > 0:
-		hex := make([]string, 0, len(w.IDs()))
-		for _, id := range w.IDs() {
+	case len(w.missing) > 0:
+		n := min(len(w.missing), most)
+		return q.ask(missing, nostr.Filter{IDs: w.missing[:n:n]}, n), true
+	case len(w.ids) > 0:
+		hex := make([]string, 0, len(w.ids))
+		for _, id := range w.ids {
 			hex = append(hex, id.String())
 		}
 		f := reqfilter.AppendTags(nil, nil, 'e', hex, t.Bounds)[0]
 		return q.ask(answers, f, len(f.Tags[0].Values)), true
-	case len(w.Authors()) >= most || end && len(w.Authors()) > 0:
-		n := min(len(w.Authors()), most)
-		return q.ask(authors, nostr.Filter{Kinds: t.sayings(), Authors: w.Authors()[:n:n]}, n), true
+	case len(w.authors) >= most || end && len(w.authors) > 0:
+		n := min(len(w.authors), most)
+		return q.ask(authors, nostr.Filter{Kinds: t.sayings(), Authors: w.authors[:n:n]}, n), true
 	}
 	return Order{}, false
 }
@@ -129,7 +128,7 @@ func (q *Inquiry) ask(about subject, f nostr.Filter, values int) Order {
 // end ends the round; why is empty when it came to its end.
 func (q *Inquiry) end(why string) Order {
 	e := &End{Steps: q.steps, Why: why}
-	q.tour.End()
+	q.tour.end()
 	q.round = round{}
 	return Order{Ended: e}
 }

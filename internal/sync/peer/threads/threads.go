@@ -1,6 +1,6 @@
 // Package threads decides what one relay is asked in layer 4, beside what is wanted, one question after the other, and when. It is a
-// function from what came of one step to the next step: its caller asks the relay, reads the store and tells the time. Read
-// Inquiry, then Next.
+// function from what came of one step to the next step: its caller asks the relay, reads the store and tells the time. What it
+// asks about, a survey of the stored events finds: the events about the wanted items, page by page. Read Inquiry, then Next.
 package threads
 
 import (
@@ -9,7 +9,6 @@ import (
 	"github.com/graspd/graspd/internal/base/backoff"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/mailbox"
-	"github.com/graspd/graspd/internal/sync/peer/survey"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -39,7 +38,7 @@ const (
 type Inquiry struct {
 	at       time.Duration // when it is due
 	caughtBy time.Duration // until when it waits for the catch-up of the connection
-	tour     survey.Tour
+	tour     tour
 	mail     mailbox.Round
 	goesOn   bool // the last round was lost with its connection: the next connection goes on with it
 	spent    int  // steps of the round that was lost
@@ -102,10 +101,10 @@ func (q *Inquiry) Active() bool { return q.active }
 func (q *Inquiry) Steps() int { return q.steps }
 
 // Begun reports whether there ever was a round.
-func (q *Inquiry) Begun() bool { return q.tour.Begun() }
+func (q *Inquiry) Begun() bool { return q.tour.begun() }
 
 // Size tells how much the tour holds.
-func (q *Inquiry) Size() survey.Size { return q.tour.Size() }
+func (q *Inquiry) Size() TourSize { return q.tour.size() }
 
 // AwaitCatchUp lets rounds wait for a catch-up that begins now. A round that is due and waits already waits no longer than before: else one would
 // never begin where catch-ups begin anew within catchUpGrace.
@@ -134,7 +133,7 @@ func (q *Inquiry) Begin(next time.Duration, w *want.Want, place float64) {
 	if q.goesOn {
 		q.steps = q.spent
 	} else {
-		q.tour.Begin(want.Item(place * float64(w.Numbers())))
+		q.tour.begin(want.Item(place * float64(w.Numbers())))
 		q.lost, q.hangUps = 0, 0
 	}
 	if !q.goesOn || !q.mail.GoOn(w.Mailbox) {
@@ -155,7 +154,7 @@ func (q *Inquiry) Disconnected(now time.Duration, visit bool) {
 		q.Soon(now)
 		q.goesOn, q.spent = true, q.steps
 	} else if q.active {
-		q.tour.End()
+		q.tour.end()
 	}
 	q.round = round{}
 }
@@ -188,9 +187,9 @@ func (q *Inquiry) Wake(now time.Duration) time.Duration {
 func (q *Inquiry) Slower() { q.slowed++ }
 
 // Surveyed takes the page of what is stored here that Next had read.
-func (q *Inquiry) Surveyed(a survey.Answer) {
+func (q *Inquiry) Surveyed(a PageAnswer) {
 	q.reading = false
-	q.tour.Take(a)
+	q.tour.take(a)
 }
 
 // Unread notes that the page could not be read. It is read again in a while.
@@ -233,11 +232,11 @@ func (q *Inquiry) Unanswered(now time.Duration, came func(nostr.ID) bool) {
 func (q *Inquiry) GiveUp(came func(nostr.ID) bool) {
 	switch x := q.asked; x.about {
 	case missing:
-		q.tour.Fetched(x.values, came)
+		q.tour.fetched(x.values, came)
 	case answers:
-		q.tour.AskedIDs(x.values)
+		q.tour.askedIDs(x.values)
 	case authors:
-		q.tour.AskedAuthors(x.values)
+		q.tour.askedAuthors(x.values)
 	case letters:
 		q.mail.Done(x.filter, !q.Spent())
 	}

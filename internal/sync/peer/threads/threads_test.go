@@ -12,7 +12,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/mailbox"
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/reqfilter"
-	"github.com/graspd/graspd/internal/sync/peer/survey"
 	"github.com/graspd/graspd/internal/sync/want"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
@@ -23,8 +22,8 @@ type rounds struct {
 	t     *testing.T
 	terms Terms
 	now   time.Duration
-	page  survey.Answer // what every page of the store has
-	lacks bool          // the relay gives nothing by id
+	page  PageAnswer // what every page of the store has
+	lacks bool       // the relay gives nothing by id
 	steps []string
 }
 
@@ -130,14 +129,14 @@ func people(n int) *mailbox.Mailbox {
 // What is missing is fetched before what names it is asked for; authors come at the end, and then what the relay is asked on behalf of people.
 func TestTheOrderOfSteps(t *testing.T) {
 	r := newRounds(t, 3, people(2))
-	r.page = survey.Answer{IDs: ids(1, 5), Missing: ids(7, 9), Authors: []nostr.PubKey{{1}, {2}, {1}}}
+	r.page = PageAnswer{IDs: ids(1, 5), Missing: ids(7, 9), Authors: []nostr.PubKey{{1}, {2}, {1}}}
 	r.terms.Lists = true
 	r.begin()
 	if s := r.step(); s.Read == nil {
 		t.Fatalf("began with %v", r.steps)
 	}
 	r.Surveyed(r.page)
-	r.page = survey.Answer{}
+	r.page = PageAnswer{}
 	r.rest()
 	r.expect("read about 5", "2 ids", "#e of 6", "read about 6", "kinds [0 5 62 10002 10317] by 2",
 		"kinds [0 62 10002 10317] by 2", "kinds [1111 1617 1618 1619 1621 1622 1624 1630 1631 1632 1633 1985 30617 30618] by 2", "#e of 2", "#q of 2", "ended after 9 ")
@@ -152,7 +151,7 @@ func TestWhatDoesNotComeIsNotAskedAbout(t *testing.T) {
 	r.lacks = true
 	r.begin()
 	r.step()
-	r.Surveyed(survey.Answer{Missing: ids(7, 9), Authors: []nostr.PubKey{{1}}})
+	r.Surveyed(PageAnswer{Missing: ids(7, 9), Authors: []nostr.PubKey{{1}}})
 	r.rest()
 	r.expect("read about 2", "2 ids", "kinds [0 5 62] by 1", "ended after 3 ")
 }
@@ -163,7 +162,7 @@ func TestPortions(t *testing.T) {
 	r.terms.Bounds.Values = 3
 	r.begin()
 	r.step()
-	r.Surveyed(survey.Answer{IDs: ids(1, 6), Authors: []nostr.PubKey{{1}, {2}, {3}, {4}}})
+	r.Surveyed(PageAnswer{IDs: ids(1, 6), Authors: []nostr.PubKey{{1}, {2}, {3}, {4}}})
 	r.rest()
 	r.expect("read about 2", "#e of 3", "#e of 2", "kinds [0 5 62] by 3", "read about 5", "kinds [0 5 62] by 1", "ended after 6 ")
 }
@@ -187,7 +186,7 @@ func TestTheBudget(t *testing.T) {
 		most int // steps
 	}{{nil, MostSteps, MostSteps}, {people(20000), MostSteps * 3 / 4, MostSteps}} {
 		r := newRounds(t, 3, x.m)
-		r.page = survey.Answer{Next: &survey.Cursor{}}
+		r.page = PageAnswer{Next: &Cursor{}}
 		r.begin()
 		end := r.rest()
 		read := 0
@@ -209,7 +208,7 @@ func TestTheBudget(t *testing.T) {
 
 // Three failures in a row end a round, and so do three requests to slow down.
 func TestNotWelcome(t *testing.T) {
-	page := survey.Answer{IDs: ids(1, 3), Next: &survey.Cursor{}}
+	page := PageAnswer{IDs: ids(1, 3), Next: &Cursor{}}
 	for _, x := range []struct {
 		name string
 		fail func(r *rounds)
@@ -354,7 +353,7 @@ func TestDisconnected(t *testing.T) {
 		r := newRounds(t, 1, nil)
 		r.begin()
 		r.step()
-		r.Surveyed(survey.Answer{IDs: ids(1, 3)})
+		r.Surveyed(PageAnswer{IDs: ids(1, 3)})
 		r.step()
 		r.now += time.Minute
 		if r.Disconnected(r.now, visit); r.Active() || r.Asking() || !r.Due(r.now) {
@@ -368,7 +367,7 @@ func TestDisconnected(t *testing.T) {
 		for r.Active() {
 			r.Answered(r.came)
 			if s := r.step(); s.Read != nil {
-				r.Surveyed(survey.Answer{})
+				r.Surveyed(PageAnswer{})
 			}
 		}
 		if r.Disconnected(r.now, visit); r.Due(r.now) {
@@ -395,9 +394,9 @@ func TestARelayThatHangsUpAfterAFewAnswers(t *testing.T) {
 			switch s := r.step(); {
 			case s.Read != nil && len(s.Read.Above) == 0 && page < x.pages:
 				page++
-				r.Surveyed(survey.Answer{IDs: []nostr.ID{{byte(page >> 8), byte(page)}}, Next: &survey.Cursor{}})
+				r.Surveyed(PageAnswer{IDs: []nostr.ID{{byte(page >> 8), byte(page)}}, Next: &Cursor{}})
 			case s.Read != nil:
-				r.Surveyed(survey.Answer{})
+				r.Surveyed(PageAnswer{})
 			case s.Ask != nil:
 				r.Sent()
 				if asks++; asks%x.every == 0 {
@@ -515,12 +514,12 @@ func TestForget(t *testing.T) {
 	r := newRounds(t, 1, people(1))
 	r.begin()
 	r.step()
-	r.Surveyed(survey.Answer{IDs: ids(1, 3)})
+	r.Surveyed(PageAnswer{IDs: ids(1, 3)})
 	if !r.Begun() || r.Size().IDs != 2 {
 		t.Fatal("nothing has begun")
 	}
 	at := r.At()
-	if r.Forget(); r.Begun() || r.Active() || r.Size() != (survey.Size{}) || r.At() != at {
+	if r.Forget(); r.Begun() || r.Active() || r.Size() != (TourSize{}) || r.At() != at {
 		t.Errorf("active %v, due at %v, holds %+v", r.Active(), r.At(), r.Size())
 	}
 }

@@ -1,4 +1,4 @@
-package survey
+package threads
 
 import (
 	"encoding/binary"
@@ -9,18 +9,18 @@ import (
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
-// Tour is how far layer 4 has come with a relay. It outlives connections and
+// tour is how far layer 4 has come with a relay. It outlives connections and
 // full resyncs: each resync goes on where the one before stopped, round all wanted
-// items. The lowest frame of a Tour is about some wanted items, and each further
-// frame about the last page of the frame below. So a Tour reaches answers to
+// items. The lowest frame of a tour is about some wanted items, and each further
+// frame about the last page of the frame below. So a tour reaches answers to
 // answers, and holds no more than a few pages.
-type Tour struct {
+type tour struct {
 	from    want.Item // wanted items up to this one are done or in the lowest frame
 	before  want.Item // what from was when the lowest frame was made
 	start   want.Item // the item behind which the round began
 	wrapped bool
 	frames  []frame
-	missing []nostr.ID     // of the page at hand, not asked yet: fetched by id
+	missing []nostr.ID     // of the page at hand, not asked yet: fetched by id first, as the events that name one are asked for once it is here
 	ids     []nostr.ID     // of the page at hand, not asked yet: what names them is asked for
 	page    []nostr.ID     // all ids of the page at hand
 	authors []nostr.PubKey // authors whose events are not asked for yet
@@ -36,17 +36,17 @@ type frame struct {
 }
 
 const (
-	MostFrames  = 8    // frames: how far a Tour follows answers to answers
+	MostFrames  = 8    // frames: how far a tour follows answers to answers
 	FrameValues = 100  // values in the lowest frame
-	MostMet     = 4096 // authors that a Tour remembers as met; beyond, some are asked for twice
+	MostMet     = 4096 // authors that a tour remembers as met; beyond, some are asked for twice
 )
 
-// Begun reports whether there ever was a round.
-func (w *Tour) Begun() bool { return w.rounds > 0 }
+// begun reports whether there ever was a round.
+func (w *tour) begun() bool { return w.rounds > 0 }
 
-// Begin starts a round where the last one stopped; the very first round starts behind the item first.
-func (w *Tour) Begin(first want.Item) {
-	if !w.Begun() {
+// begin starts a round where the last one stopped; the very first round starts behind the item first.
+func (w *tour) begin(first want.Item) {
+	if !w.begun() {
 		w.from = first
 	}
 	w.rounds++
@@ -60,11 +60,11 @@ func (w *Tour) Begin(first want.Item) {
 	}
 }
 
-// End ends the round. It keeps all but the authors met for the next round.
-func (w *Tour) End() { w.met = nil }
+// end ends the round. It keeps all but the authors met for the next round.
+func (w *tour) end() { w.met = nil }
 
 // meet adds an author to those to ask for, once in a round.
-func (w *Tour) meet(pk nostr.PubKey) {
+func (w *tour) meet(pk nostr.PubKey) {
 	k := binary.BigEndian.Uint64(pk[:])
 	if _, dup := w.met[k]; dup {
 		return
@@ -76,9 +76,9 @@ func (w *Tour) meet(pk nostr.PubKey) {
 	w.authors = append(w.authors, pk)
 }
 
-// Next returns what to read once the page at hand has been asked; false at the
+// next returns what to read once the page at hand has been asked; false at the
 // end of the round. above yields the wanted items of greater number than an item.
-func (w *Tour) Next(from *want.Want, above func(want.Item) iter.Seq[want.Item]) (Query, bool) {
+func (w *tour) next(from *want.Want, above func(want.Item) iter.Seq[want.Item]) (PageQuery, bool) {
 	if len(w.page) > 0 && len(w.frames) < MostFrames {
 		w.frames = append(w.frames, frame{Values: Values{IDs: w.page}})
 	}
@@ -87,10 +87,10 @@ func (w *Tour) Next(from *want.Want, above func(want.Item) iter.Seq[want.Item]) 
 		w.frames = w.frames[:len(w.frames)-1]
 	}
 	if len(w.frames) == 0 && !w.nextItems(from, above) {
-		return Query{}, false
+		return PageQuery{}, false
 	}
 	top := len(w.frames) - 1
-	s := Query{Values: w.frames[top].Values, After: w.frames[top].after}
+	s := PageQuery{Values: w.frames[top].Values, After: w.frames[top].after}
 	for _, f := range w.frames[:top] {
 		s.Above = append(s.Above, f.Values)
 	}
@@ -99,7 +99,7 @@ func (w *Tour) Next(from *want.Want, above func(want.Item) iter.Seq[want.Item]) 
 
 // nextItems makes the lowest frame, of the next wanted items in the order of their
 // numbers. It returns false when the round is over.
-func (w *Tour) nextItems(from *want.Want, above func(want.Item) iter.Seq[want.Item]) bool {
+func (w *tour) nextItems(from *want.Want, above func(want.Item) iter.Seq[want.Item]) bool {
 	for {
 		w.before = w.from
 		var f frame
@@ -122,8 +122,8 @@ func (w *Tour) nextItems(from *want.Want, above func(want.Item) iter.Seq[want.It
 	}
 }
 
-// Take takes the answer to the query that Next returned last.
-func (w *Tour) Take(in Answer) {
+// take goes on with the answer to the query that Next returned last.
+func (w *tour) take(in PageAnswer) {
 	top := &w.frames[len(w.frames)-1]
 	top.after, top.over = in.Next, in.Next == nil
 	w.missing, w.ids, w.page = in.Missing, in.IDs, slices.Clone(in.IDs)
@@ -132,11 +132,8 @@ func (w *Tour) Take(in Answer) {
 	}
 }
 
-// Missing returns the events to fetch by id first: once they are here, the events that name them are asked for.
-func (w *Tour) Missing() []nostr.ID { return w.missing }
-
-// Fetched ends the fetch of the first n missing events, and adds those that came to IDs.
-func (w *Tour) Fetched(n int, came func(nostr.ID) bool) {
+// fetched ends the fetch of the first n missing events, and adds those that came to ids.
+func (w *tour) fetched(n int, came func(nostr.ID) bool) {
 	for _, id := range w.missing[:n] {
 		if came(id) {
 			w.ids, w.page = append(w.ids, id), append(w.page, id)
@@ -145,28 +142,22 @@ func (w *Tour) Fetched(n int, came func(nostr.ID) bool) {
 	w.missing = w.missing[n:]
 }
 
-// IDs returns the ids at hand; the events that name them are to be asked for.
-func (w *Tour) IDs() []nostr.ID { return w.ids }
+// askedIDs notes that the first n of ids have been asked for.
+func (w *tour) askedIDs(n int) { w.ids = w.ids[n:] }
 
-// AskedIDs notes that the first n of IDs have been asked for.
-func (w *Tour) AskedIDs(n int) { w.ids = w.ids[n:] }
+// askedAuthors notes that the first n of authors have been asked for.
+func (w *tour) askedAuthors(n int) { w.authors = w.authors[n:] }
 
-// Authors returns the authors whose events are to be asked for.
-func (w *Tour) Authors() []nostr.PubKey { return w.authors }
-
-// AskedAuthors notes that the first n of Authors have been asked for.
-func (w *Tour) AskedAuthors(n int) { w.authors = w.authors[n:] }
-
-// Size is how much a Tour holds.
-type Size struct {
+// TourSize is how much a tour holds.
+type TourSize struct {
 	Frames, Values              int // Values: of the frame that has the most
 	Missing, IDs, Page, Authors int
 	Met                         int // authors of the round
 }
 
-// Size returns how much the Tour holds. All of it is bounded.
-func (w *Tour) Size() Size {
-	h := Size{Frames: len(w.frames), Missing: len(w.missing), IDs: len(w.ids), Page: len(w.page), Authors: len(w.authors), Met: len(w.met)}
+// size returns how much the tour holds. All of it is bounded.
+func (w *tour) size() TourSize {
+	h := TourSize{Frames: len(w.frames), Missing: len(w.missing), IDs: len(w.ids), Page: len(w.page), Authors: len(w.authors), Met: len(w.met)}
 	for _, f := range w.frames {
 		h.Values = max(h.Values, f.size())
 	}

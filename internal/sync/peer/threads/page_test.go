@@ -1,12 +1,12 @@
-package survey_test
+package threads_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/graspd/graspd/internal/protocol/nostr"
-	"github.com/graspd/graspd/internal/sync/peer/survey"
-	"github.com/graspd/graspd/internal/sync/peer/survey/surveytest"
+	"github.com/graspd/graspd/internal/sync/peer/threads"
+	"github.com/graspd/graspd/internal/sync/peer/threads/surveytest"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
 
@@ -45,14 +45,14 @@ func TestSurveyPages(t *testing.T) {
 		}
 		want[e.ID] = true
 	}
-	in := survey.Answer{}
+	in := threads.PageAnswer{}
 	ids, gone, pages := map[nostr.ID]int{}, map[nostr.ID]int{}, 0
-	for e := (survey.Query{Values: survey.Values{IDs: []nostr.ID{root.ID}}}); ; e.After = in.Next {
+	for e := (threads.PageQuery{Values: threads.Values{IDs: []nostr.ID{root.ID}}}); ; e.After = in.Next {
 		var err error
 		if in, err = s.Answer(e); err != nil {
 			t.Fatal(err)
 		}
-		if pages++; len(in.IDs) > survey.PageIDs || len(in.Missing) > survey.PageIDs || len(in.Authors) > survey.PageReads+survey.PageIDs {
+		if pages++; len(in.IDs) > threads.PageIDs || len(in.Missing) > threads.PageIDs || len(in.Authors) > threads.PageReads+threads.PageIDs {
 			t.Fatalf("a page of %d ids, %d missing, %d authors", len(in.IDs), len(in.Missing), len(in.Authors))
 		}
 		for _, id := range in.IDs {
@@ -81,11 +81,11 @@ func TestSurveyPages(t *testing.T) {
 }
 
 // page surveys what is about a root event, with something else above.
-func page(t *testing.T, s *surveytest.Shelf, root *nostr.Event, above ...*nostr.Event) survey.Answer {
+func page(t *testing.T, s *surveytest.Shelf, root *nostr.Event, above ...*nostr.Event) threads.PageAnswer {
 	t.Helper()
-	e := survey.Query{Values: survey.Values{IDs: []nostr.ID{root.ID}}}
+	e := threads.PageQuery{Values: threads.Values{IDs: []nostr.ID{root.ID}}}
 	for _, x := range above {
-		e.Above = append(e.Above, survey.Values{IDs: []nostr.ID{x.ID}, Addresses: []string{address(key(7), "above")}})
+		e.Above = append(e.Above, threads.Values{IDs: []nostr.ID{x.ID}, Addresses: []string{address(key(7), "above")}})
 	}
 	in, err := s.Answer(e)
 	if err != nil {
@@ -157,14 +157,14 @@ func TestSurveyBounds(t *testing.T) {
 		}
 	}
 	in := page(t, s, root)
-	if len(in.Missing) != survey.MostNamed || len(in.IDs) != 1+survey.MostForward {
+	if len(in.Missing) != threads.MostNamed || len(in.IDs) != 1+threads.MostForward {
 		t.Errorf("%d missing, %d ids", len(in.Missing), len(in.IDs))
 	}
 	if s.Looks > 1000 {
 		t.Errorf("%d looks for one event", s.Looks)
 	}
 	s.Err = errors.New("disk")
-	if _, err := s.Answer(survey.Query{Values: survey.Values{IDs: []nostr.ID{root.ID}}}); !errors.Is(err, s.Err) {
+	if _, err := s.Answer(threads.PageQuery{Values: threads.Values{IDs: []nostr.ID{root.ID}}}); !errors.Is(err, s.Err) {
 		t.Errorf("%v", err)
 	}
 }
@@ -177,10 +177,10 @@ func TestSurveyReads(t *testing.T) {
 		e := m.Issue(int64(i), address(key(0), "x"))
 		s.Events[e.ID] = e
 	}
-	e, pages := survey.Query{Values: survey.Values{Addresses: []string{address(key(0), "x")}}}, 0
+	e, pages := threads.PageQuery{Values: threads.Values{Addresses: []string{address(key(0), "x")}}}, 0
 	for {
 		in, err := s.Answer(e)
-		if err != nil || len(in.IDs) != 0 || len(in.Authors) > survey.PageReads {
+		if err != nil || len(in.IDs) != 0 || len(in.Authors) > threads.PageReads {
 			t.Fatalf("%d ids, %d authors, %v", len(in.IDs), len(in.Authors), err)
 		}
 		if pages++; in.Next == nil {

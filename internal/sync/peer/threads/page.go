@@ -1,22 +1,20 @@
-// Package survey reads the stored events for ids and authors about which layer 4 asks a relay: those of events about the wanted items,
-// page by page. Tour says what to read next, and keeps what was found. Query asks for a page; Page gathers the answer.
-package survey
+package threads
 
 import (
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// Query asks for a page of the stored events that are about some values, behind the place After (nil = from the newest on).
+// PageQuery asks for a page of the stored events that are about some values, behind the place After (nil = from the newest on).
 // It leaves events about something in Above to the query for that.
-type Query struct {
+type PageQuery struct {
 	Values
 	Above []Values
 	After *Cursor
 }
 
-// Answer is what Tour learns from a page.
-type Answer struct {
+// PageAnswer is what the tour learns from a page.
+type PageAnswer struct {
 	IDs     []nostr.ID     // events of the page that are no root events, and stored ones that they name
 	Missing []nostr.ID     // ids that these events name and that are unknown here
 	Authors []nostr.PubKey // authors of the events, with repeats
@@ -50,17 +48,17 @@ const (
 	MostForward = 16  // stored events that one event brings with it because it names them; the rest is left out
 )
 
-// Page gathers the answer to one Query.
+// Page gathers the answer to one PageQuery.
 type Page struct {
 	above map[string]struct{} // events about these belong to other queries
 	own   map[string]struct{}
 	in    map[nostr.ID]struct{} // of out.IDs and out.Missing
 	reads int
-	out   Answer
+	out   PageAnswer
 }
 
 // Page returns an empty page for the query.
-func (q Query) Page() *Page {
+func (q PageQuery) Page() *Page {
 	g := &Page{above: make(map[string]struct{}), own: make(map[string]struct{}), in: make(map[nostr.ID]struct{})}
 	for _, v := range q.Above {
 		v.into(g.above)
@@ -109,7 +107,7 @@ func (g *Page) room(x addition) bool {
 }
 
 // Answer returns what the page gathered; end says that nothing was left to add.
-func (g *Page) Answer(end bool) Answer {
+func (g *Page) Answer(end bool) PageAnswer {
 	if end {
 		g.out.Next = nil
 	}

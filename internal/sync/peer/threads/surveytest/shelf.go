@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/graspd/graspd/internal/protocol/nostr"
-	"github.com/graspd/graspd/internal/sync/peer/survey"
+	"github.com/graspd/graspd/internal/sync/peer/threads"
 )
 
 // Shelf is a Lookup of some events; those refused are known and not here.
@@ -26,14 +26,14 @@ func Shelve(events ...*nostr.Event) *Shelf {
 	return s
 }
 
-// Look is as survey.Lookup has it.
+// Look is as threads.Lookup has it.
 func (s *Shelf) Look(id nostr.ID) (*nostr.Event, bool, error) {
 	s.Looks++
 	return s.Events[id], s.Events[id] != nil || s.Refused[id], s.Err
 }
 
 // Answer answers as a store does that reads all it has.
-func (s *Shelf) Answer(q survey.Query) (survey.Answer, error) {
+func (s *Shelf) Answer(q threads.PageQuery) (threads.PageAnswer, error) {
 	var rows []*nostr.Event
 	values := SetOf(q.Values)
 	for _, x := range s.Events {
@@ -46,7 +46,7 @@ func (s *Shelf) Answer(q survey.Query) (survey.Answer, error) {
 	for _, x := range rows {
 		full, err := page.Add(x, s)
 		if err != nil {
-			return survey.Answer{}, err
+			return threads.PageAnswer{}, err
 		}
 		if full {
 			return page.Answer(false), nil
@@ -59,7 +59,7 @@ func newestFirst(a, b *nostr.Event) int {
 	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), a.ID.Compare(b.ID))
 }
 
-func behind(e *nostr.Event, p *survey.Cursor) bool {
+func behind(e *nostr.Event, p *threads.Cursor) bool {
 	return p == nil || e.CreatedAt < p.Time || e.CreatedAt == p.Time && e.ID.Compare(p.ID) > 0
 }
 
@@ -67,7 +67,7 @@ func behind(e *nostr.Event, p *survey.Cursor) bool {
 type Set struct{ ids, addresses map[string]bool }
 
 // SetOf returns v to look up in.
-func SetOf(v survey.Values) Set {
+func SetOf(v threads.Values) Set {
 	s := Set{map[string]bool{}, map[string]bool{}}
 	for _, id := range v.IDs {
 		s.ids[id.String()] = true
