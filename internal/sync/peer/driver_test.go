@@ -97,7 +97,7 @@ func (d *driver) sift(e step.Sift) step.Sifted {
 	in := step.Sifted{Sub: e.Sub}
 	for _, id := range e.IDs {
 		if at, ok := known[id]; ok {
-			in.Known = append(in.Known, step.Dated{ID: id, At: at})
+			in.Known = append(in.Known, nostr.Stamp{CreatedAt: at, ID: id})
 		} else {
 			in.Unknown = append(in.Unknown, id)
 		}

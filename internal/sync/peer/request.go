@@ -87,15 +87,15 @@ func (p *Peer) received(in step.Received) bool {
 	case asksPage:
 		r.task.pager.Received(in.ID, in.At)
 		if n := r.task.neg; n != nil {
-			n.PageReceived(step.Dated{ID: in.ID, At: in.At})
+			n.PageReceived(nostr.Stamp{CreatedAt: in.At, ID: in.ID})
 		}
 		p.demands.kinds.Brought(r.Manner)
 	case asksKinds:
 		r.proofs++
 	case asksIDs:
-		r.batch.Shown(step.Dated{ID: in.ID, At: in.At})
+		r.batch.Shown(nostr.Stamp{CreatedAt: in.At, ID: in.ID})
 	case asksProbe:
-		r.task.neg.Received(r.probe, step.Dated{ID: in.ID, At: in.At})
+		r.task.neg.Received(r.probe, nostr.Stamp{CreatedAt: in.At, ID: in.ID})
 	}
 	if r.streams() && r.readAll() {
 		p.conn.overrun(r)

@@ -539,7 +539,7 @@ func (w *world) sift(e step.Sift) step.Sifted {
 			in.Unknown = append(in.Unknown, id)
 			continue
 		}
-		in.Known = append(in.Known, step.Dated{ID: id, At: known.CreatedAt})
+		in.Known = append(in.Known, nostr.Stamp{CreatedAt: known.CreatedAt, ID: id})
 	}
 	return in
 }

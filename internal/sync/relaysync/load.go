@@ -7,6 +7,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/negentropy"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/coverage"
 	"github.com/graspd/graspd/internal/sync/peer/step"
 )
@@ -66,7 +67,7 @@ func (p *shell) sift(ctx context.Context, e step.Sift) step.Sifted {
 			case known.State == store.Unknown:
 				out.Unknown = append(out.Unknown, id)
 			default:
-				out.Known = append(out.Known, step.Dated{ID: id, At: known.Time})
+				out.Known = append(out.Known, nostr.Stamp{CreatedAt: known.Time, ID: id})
 			}
 		}
 		return nil

@@ -74,7 +74,7 @@ func TestOnlyWhatIsUnknownIsFetched(t *testing.T) {
 	if got.Failed || got.Sub != "k1" || len(got.Unknown) != 2 || got.Unknown[0] != a || got.Unknown[1] != b {
 		t.Errorf("got %+v", got)
 	}
-	if want := []step.Dated{{ID: stored.ID, At: stored.CreatedAt}, {ID: remembered.ID, At: remembered.CreatedAt}}; !slices.Equal(got.Known, want) {
+	if want := []nostr.Stamp{stored.Stamp(), remembered.Stamp()}; !slices.Equal(got.Known, want) {
 		t.Errorf("known are %+v, want %+v", got.Known, want)
 	}
 	for range cap(p.engine.loads) {

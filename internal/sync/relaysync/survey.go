@@ -20,7 +20,7 @@ func (p *shell) survey(ctx context.Context, e step.Survey) step.Surveyed {
 func surveyPage(ctx context.Context, v *store.View, q threads.PageQuery) (threads.PageAnswer, error) {
 	var after *store.Pair
 	if q.After != nil {
-		after = &store.Pair{Time: q.After.Time, ID: q.After.ID}
+		after = &store.Pair{Time: q.After.CreatedAt, ID: q.After.ID}
 	}
 	found := q.Page()
 	for row, err := range v.About(ctx, q.IDs, q.Addresses, after) {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/paging"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // Some relays reconcile only their newest events and do not say so. So graspd does not
@@ -24,9 +23,6 @@ const MostProbed = 20
 // leastProbed is the lowest limit of a probe. Where relays refuse a limit of 0, live REQs have one of 1.
 const leastProbed = 2
 
-// Dated is the id and the time of an event.
-type Dated = step.Dated
-
 // instant is one second in which a relay showed events.
 type instant struct {
 	at int64
@@ -40,9 +36,9 @@ type edge struct {
 	news          bool            // the relay showed an event that was not here
 	first, second instant         // the two oldest seconds of which the relay showed events
 	probed        probing
-	paged         bool   // the time below was paged, as no probe could tell
-	found         *Dated // an event of such a page that the relay had not shown
-	hidden        *Dated // an event that the relay had not shown in the comparison before this one
+	paged         bool         // the time below was paged, as no probe could tell
+	found         *nostr.Stamp // an event of such a page that the relay had not shown
+	hidden        *nostr.Stamp // an event that the relay had not shown in the comparison before this one
 }
 
 // probing is how far the probing of an edge has come.
@@ -115,7 +111,7 @@ func (n *Comparison) dateLocal() {
 }
 
 // shows reports whether the relay showed an event in the window at hand.
-func (n *Comparison) shows(x Dated) bool {
+func (n *Comparison) shows(x nostr.Stamp) bool {
 	if _, shown := n.edge.ids[key64(x.ID)]; shown {
 		return true
 	}
@@ -187,9 +183,9 @@ func (n *Comparison) Below(r Relay) Look {
 // Answer is what a probe brought.
 type Answer struct {
 	within paging.Span
-	came   []uint64 // events that the relay had shown
-	hidden *Dated   // an event that the relay had not shown
-	unsure bool     // an event came that says nothing, and another one may have been left out for it
+	came   []uint64     // events that the relay had shown
+	hidden *nostr.Stamp // an event that the relay had not shown
+	unsure bool         // an event came that says nothing, and another one may have been left out for it
 }
 
 // NewAnswer returns the answer to a probe, of which nothing has come yet.
@@ -202,11 +198,11 @@ func (a *Answer) Hidden() bool { return a.hidden != nil }
 func (a *Answer) Brought() int { return len(a.came) }
 
 // Received takes one event of the answer to a probe.
-func (n *Comparison) Received(a *Answer, x Dated) {
+func (n *Comparison) Received(a *Answer, x nostr.Stamp) {
 	k := key64(x.ID)
 	known, shown := n.edge.ids[k]
 	switch {
-	case x.At < a.within.Since || x.At > a.within.Until, shown && !known:
+	case x.CreatedAt < a.within.Since || x.CreatedAt > a.within.Until, shown && !known:
 		a.unsure = true
 	case !shown:
 		a.hidden = &x
@@ -261,10 +257,10 @@ func (n *Comparison) belowPaged(r Relay) Look {
 }
 
 // PageReceived takes one event of a page.
-func (n *Comparison) PageReceived(x Dated) {
+func (n *Comparison) PageReceived(x nostr.Stamp) {
 	e := &n.edge
 	_, shown := e.ids[key64(x.ID)]
-	if e.paged && !shown && (e.first.n == 0 || x.At <= e.first.at) {
+	if e.paged && !shown && (e.first.n == 0 || x.CreatedAt <= e.first.at) {
 		e.found = &x
 	}
 }

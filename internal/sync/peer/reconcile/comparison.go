@@ -219,7 +219,7 @@ func (n *Comparison) advance() {
 }
 
 // again has the window at hand compared once more. hidden is an event that the relay has and did not show.
-func (n *Comparison) again(hidden *Dated) {
+func (n *Comparison) again(hidden *nostr.Stamp) {
 	n.edge, n.probe = edge{hidden: hidden}, false
 }
 

@@ -59,33 +59,33 @@ func newRelay(t *testing.T, theirs, here int) *relay {
 func at(n int) int64 { return 1_700_000_000 + int64(n) }
 
 // in returns the events of a span, the newest first.
-func in(of map[nostr.ID]int64, s paging.Span) (out []Dated) {
+func in(of map[nostr.ID]int64, s paging.Span) (out []nostr.Stamp) {
 	for x, at := range of {
 		if at >= s.Since && at <= s.Until {
-			out = append(out, Dated{ID: x, At: at})
+			out = append(out, nostr.Stamp{ID: x, CreatedAt: at})
 		}
 	}
-	slices.SortFunc(out, func(a, b Dated) int {
-		if a.At != b.At {
-			return int(b.At - a.At)
+	slices.SortFunc(out, func(a, b nostr.Stamp) int {
+		if a.CreatedAt != b.CreatedAt {
+			return int(b.CreatedAt - a.CreatedAt)
 		}
 		return a.ID.Compare(b.ID)
 	})
 	return out
 }
 
-func setOf(events []Dated) *negentropy.Set {
+func setOf(events []nostr.Stamp) *negentropy.Set {
 	var items []negentropy.Item
 	for _, x := range events {
-		items = append(items, negentropy.Item{Time: uint64(x.At), ID: x.ID})
+		items = append(items, negentropy.Item{Time: uint64(x.CreatedAt), ID: x.ID})
 	}
 	return negentropy.NewSet(items)
 }
 
 func (r *relay) note(format string, args ...any) { r.log = append(r.log, fmt.Sprintf(format, args...)) }
 
-func (r *relay) receive(x Dated) {
-	r.ours[x.ID] = x.At
+func (r *relay) receive(x nostr.Stamp) {
+	r.ours[x.ID] = x.CreatedAt
 	r.got[x.ID]++
 	r.n.Arrived(x.ID)
 }
@@ -120,10 +120,10 @@ func (r *relay) next(t Terms) bool {
 
 func (r *relay) lookUp(others func() map[nostr.ID]struct{}) {
 	var unknown []nostr.ID
-	var known []Dated
+	var known []nostr.Stamp
 	for _, x := range r.n.Needs() {
 		if at, here := r.ours[x]; here {
-			known = append(known, Dated{ID: x, At: at})
+			known = append(known, nostr.Stamp{ID: x, CreatedAt: at})
 		} else {
 			unknown = append(unknown, x)
 		}
@@ -141,9 +141,9 @@ func (r *relay) fetch() {
 	}
 	for _, x := range gives {
 		if at, has := r.theirs[x]; has && !r.keeps[x] && !r.byPage[x] {
-			b.Shown(Dated{ID: x, At: at})
+			b.Shown(nostr.Stamp{ID: x, CreatedAt: at})
 			b.Came(x)
-			r.receive(Dated{ID: x, At: at})
+			r.receive(nostr.Stamp{ID: x, CreatedAt: at})
 		}
 	}
 	b.Answered()
@@ -186,7 +186,7 @@ func (r *relay) look(l Look) {
 	case l.Probe != nil:
 		r.note("probe %d", l.Probe.Limit)
 		a := NewAnswer(*l.Probe)
-		gives, kept := in(r.theirs, l.Probe.Span), func(x Dated) bool { return r.keeps[x.ID] }
+		gives, kept := in(r.theirs, l.Probe.Span), func(x nostr.Stamp) bool { return r.keeps[x.ID] }
 		if !r.counts {
 			gives = slices.DeleteFunc(gives, kept)
 		}
@@ -429,7 +429,7 @@ func TestWhereMostlyNothingMatches(t *testing.T) {
 
 // What came out of time in the answer to a probe tells nothing.
 func TestAnAnswerOutOfTime(t *testing.T) {
-	for name, x := range map[string]Dated{"later": {ID: id(9), At: at(9)}, "earlier": {ID: id(9), At: -1}} {
+	for name, x := range map[string]nostr.Stamp{"later": {ID: id(9), CreatedAt: at(9)}, "earlier": {ID: id(9), CreatedAt: -1}} {
 		r := newRelay(t, 3, 3)
 		r.n = New(paging.From(0))
 		r.compare()
@@ -445,7 +445,7 @@ func TestAnAnswerOutOfTime(t *testing.T) {
 	r.compare()
 	a := NewAnswer(*r.n.Below(r.known).Probe)
 	for range 2 {
-		r.n.Received(a, Dated{ID: id(1), At: at(1)})
+		r.n.Received(a, nostr.Stamp{ID: id(1), CreatedAt: at(1)})
 	}
 	if a.Brought() != 1 {
 		t.Errorf("an event counts %d times", a.Brought())
@@ -458,12 +458,12 @@ func TestAPageOutOfTime(t *testing.T) {
 	r.n = New(paging.From(0))
 	r.compare()
 	a := NewAnswer(*r.n.Below(r.known).Probe)
-	r.n.Received(a, Dated{ID: id(9), At: -1})
+	r.n.Received(a, nostr.Stamp{ID: id(9), CreatedAt: -1})
 	if r.n.Probed(r.known, a).Page == nil {
 		t.Fatal("nothing is paged")
 	}
 	for n := 5; n > 0; n-- {
-		r.n.PageReceived(Dated{ID: id(n), At: at(n)})
+		r.n.PageReceived(nostr.Stamp{ID: id(n), CreatedAt: at(n)})
 	}
 	for r.next(Terms{}) {
 	}
@@ -674,7 +674,7 @@ func TestWhatOthersAskFor(t *testing.T) {
 	if got := r.n.Next(t1); got != WaitBehind {
 		t.Errorf("does not wait for others: %d", got)
 	}
-	r.receive(Dated{ID: id(9), At: at(9)})
+	r.receive(nostr.Stamp{ID: id(9), CreatedAt: at(9)})
 	others = nil
 	for r.next(t1) {
 	}

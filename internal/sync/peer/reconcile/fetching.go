@@ -77,7 +77,7 @@ func (b *Batch) Of(n *Comparison) bool { return b.of == n }
 func (b *Batch) Came(id nostr.ID) { delete(b.lacks, id) }
 
 // Shown takes an event that comes, before the door decides it: its time is known now.
-func (b *Batch) Shown(x Dated) { b.of.edge.date(x.ID, x.At) }
+func (b *Batch) Shown(x nostr.Stamp) { b.of.edge.date(x.ID, x.CreatedAt) }
 
 // Answered records that the request is answered and all that came is decided. Where some events
 // of a request in the second round arrived and some did not, the relay gives fewer at once: the
@@ -150,10 +150,10 @@ func (b *Batch) PutBack() {
 
 // LookedUp takes which of the needed ids are unknown here, and the events of the other ids. In the first round, the ids that others returns are put
 // off, if others is not nil.
-func (n *Comparison) LookedUp(unknown []nostr.ID, known []Dated, others func() map[nostr.ID]struct{}) {
+func (n *Comparison) LookedUp(unknown []nostr.ID, known []nostr.Stamp, others func() map[nostr.ID]struct{}) {
 	n.need, n.unread = unknown, false
 	for _, x := range known {
-		n.edge.date(x.ID, x.At)
+		n.edge.date(x.ID, x.CreatedAt)
 	}
 	if n.round == first && others != nil {
 		n.skip(others())

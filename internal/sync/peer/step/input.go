@@ -62,17 +62,12 @@ type (
 		Large  bool    // there is no set because there is too much
 		Values []int16 // per item of the set: the place, in the only list of the filter, of a value it is found under, 0 without such a list; or coverage.NoValue
 	}
-	// Dated is the id of an event and its creation time in Unix seconds.
-	Dated struct {
-		ID nostr.ID
-		At int64
-	}
 	// Sifted answers a Sift.
 	Sifted struct {
 		Sub     string
-		Unknown []nostr.ID // in the order asked
-		Known   []Dated    // in the order asked
-		Failed  bool       // the store could not be read
+		Unknown []nostr.ID    // in the order asked
+		Known   []nostr.Stamp // in the order asked
+		Failed  bool          // the store could not be read
 	}
 	// Authenticated brings the relay's answer to an Authenticate (NIP-42); also
 	// when this relay could not sign.

@@ -5,12 +5,12 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// PageQuery asks for a page of the stored events that are about some values, behind the place After (nil = from the newest on).
-// It leaves events about something in Above to the query for that.
+// PageQuery asks for a page of the stored events that are about some values, behind the event After (nil = from the newest on): a
+// survey reads the newest event first and, within a second, the lowest id first. It leaves events about something in Above to the query for that.
 type PageQuery struct {
 	Values
 	Above []Values
-	After *Cursor
+	After *nostr.Stamp
 }
 
 // PageAnswer is what the tour learns from a page.
@@ -18,13 +18,7 @@ type PageAnswer struct {
 	IDs     []nostr.ID     // events of the page that are no root events, and stored ones that they name
 	Missing []nostr.ID     // ids that these events name and that are unknown here
 	Authors []nostr.PubKey // authors of the events, with repeats
-	Next    *Cursor        // where the next page begins; nil = there is none
-}
-
-// Cursor is the place of a survey, which reads the newest event first and, within a second, the lowest id first.
-type Cursor struct {
-	Time int64
-	ID   nostr.ID
+	Next    *nostr.Stamp   // the event behind which the next page begins; nil = there is none
 }
 
 // Values are ids and addresses. An event is about Values if it names one of them, or stands at one.
@@ -95,7 +89,8 @@ func (g *Page) Add(e *nostr.Event, a Lookup) (full bool, err error) {
 			g.in[id] = struct{}{}
 		}
 	}
-	g.out.Next = &Cursor{Time: e.CreatedAt, ID: e.ID}
+	at := e.Stamp()
+	g.out.Next = &at
 	g.reads++
 	return g.reads >= PageReads, nil
 }

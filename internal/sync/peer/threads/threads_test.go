@@ -186,7 +186,7 @@ func TestTheBudget(t *testing.T) {
 		most int // steps
 	}{{nil, MostSteps, MostSteps}, {people(20000), MostSteps * 3 / 4, MostSteps}} {
 		r := newRounds(t, 3, x.m)
-		r.page = PageAnswer{Next: &Cursor{}}
+		r.page = PageAnswer{Next: &nostr.Stamp{}}
 		r.begin()
 		end := r.rest()
 		read := 0
@@ -208,7 +208,7 @@ func TestTheBudget(t *testing.T) {
 
 // Three failures in a row end a round, and so do three requests to slow down.
 func TestNotWelcome(t *testing.T) {
-	page := PageAnswer{IDs: ids(1, 3), Next: &Cursor{}}
+	page := PageAnswer{IDs: ids(1, 3), Next: &nostr.Stamp{}}
 	for _, x := range []struct {
 		name string
 		fail func(r *rounds)
@@ -394,7 +394,7 @@ func TestARelayThatHangsUpAfterAFewAnswers(t *testing.T) {
 			switch s := r.step(); {
 			case s.Read != nil && len(s.Read.Above) == 0 && page < x.pages:
 				page++
-				r.Surveyed(PageAnswer{IDs: []nostr.ID{{byte(page >> 8), byte(page)}}, Next: &Cursor{}})
+				r.Surveyed(PageAnswer{IDs: []nostr.ID{{byte(page >> 8), byte(page)}}, Next: &nostr.Stamp{}})
 			case s.Read != nil:
 				r.Surveyed(PageAnswer{})
 			case s.Ask != nil:

@@ -31,8 +31,8 @@ type tour struct {
 // frame is a survey under way.
 type frame struct {
 	Values
-	after *Cursor // where the survey goes on
-	over  bool    // the survey has come to its end
+	after *nostr.Stamp // where the survey goes on
+	over  bool         // the survey has come to its end
 }
 
 const (

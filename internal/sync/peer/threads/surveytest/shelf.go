@@ -59,9 +59,7 @@ func newestFirst(a, b *nostr.Event) int {
 	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), a.ID.Compare(b.ID))
 }
 
-func behind(e *nostr.Event, p *threads.Cursor) bool {
-	return p == nil || e.CreatedAt < p.Time || e.CreatedAt == p.Time && e.ID.Compare(p.ID) > 0
-}
+func behind(e *nostr.Event, p *nostr.Stamp) bool { return p == nil || p.Newer(e.Stamp()) }
 
 // Set is Values to look up in.
 type Set struct{ ids, addresses map[string]bool }
