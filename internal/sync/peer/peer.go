@@ -200,8 +200,8 @@ func (p *Peer) frame(m nostr.RelayMessage) {
 //     go through what waits once more.
 //   - Coverage and the end of a visit go by how everything stands in the end.
 func (p *Peer) tend() {
-	if rest, worst := p.gaps.End(p.now.Mono); rest > 0 {
-		p.report(worst, "further gaps within the hour", "count", rest)
+	if rest, grave := p.gaps.End(p.now.Mono); rest > 0 {
+		p.report(gapLevel(grave), "further gaps within the hour", "count", rest)
 	}
 	if p.phase == phaseIdle && p.want != nil && !p.dialing.Ourself() {
 		p.phase = phaseWaiting

@@ -10,7 +10,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/demands"
 	"github.com/graspd/graspd/internal/sync/peer/reqfilter"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -46,8 +45,8 @@ type Gaps struct {
 	last  []status.Gap  // the newest last
 	begun time.Duration // of the hour
 	lines int
-	rest  int        // not told one by one
-	worst step.Level // the worst level among the gaps
+	rest  int  // not told one by one
+	grave bool // one of the rest is grave
 }
 
 // MostGaps is how many gaps of one relay the operator can see.
@@ -56,26 +55,21 @@ const MostGaps = 10
 // gapLines is how many gaps the log tells one by one within an hour.
 const gapLines = 10
 
-// Note takes one, which a request of the class brought. It returns how much weight it has, and whether it is told now and not
-// summed up when the hour is over.
-func (g *Gaps) Note(now backoff.Now, class step.Class, e *nostr.Event) (level step.Level, tell bool) {
+// Note notes one, and by what it was found. It reports whether the gap is told now and not summed up when the hour is over.
+func (g *Gaps) Note(now backoff.Now, by string, grave bool, e *nostr.Event) (tell bool) {
 	if len(g.last) == MostGaps {
 		g.last = slices.Delete(g.last, 0, 1)
 	}
-	g.last = append(g.last, status.Gap{Found: now.Wall, By: class.String(), ID: e.ID, Kind: e.Kind, Created: time.Unix(e.CreatedAt, 0)})
-	level = step.Warn
-	if class == step.Daily {
-		level = step.Error
-	}
+	g.last = append(g.last, status.Gap{Found: now.Wall, By: by, ID: e.ID, Kind: e.Kind, Created: time.Unix(e.CreatedAt, 0)})
 	if g.lines == 0 {
 		g.begun = now.Mono
 	}
 	if g.lines++; g.lines > gapLines {
 		g.rest++
-		g.worst = max(g.worst, level)
-		return level, false
+		g.grave = g.grave || grave
+		return false
 	}
-	return level, true
+	return true
 }
 
 // Last returns the newest gaps, the newest last.
@@ -89,12 +83,12 @@ func (g *Gaps) Due() time.Duration {
 	return g.begun + time.Hour
 }
 
-// End ends the hour if it is over. It returns how many were not told within it, and the most weight that one of them had.
-func (g *Gaps) End(now time.Duration) (rest int, worst step.Level) {
+// End ends the hour if it is over. It returns how many were not told within it, and whether one of them is grave.
+func (g *Gaps) End(now time.Duration) (rest int, grave bool) {
 	if now < g.Due() {
-		return 0, 0
+		return 0, false
 	}
-	rest, worst = g.rest, g.worst
+	rest, grave = g.rest, g.grave
 	*g = Gaps{last: g.last}
-	return rest, worst
+	return rest, grave
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/demands"
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
@@ -77,27 +76,26 @@ func TestWhatMayStillBeOnItsWayIsNoGap(t *testing.T) {
 	}
 }
 
-// TestGapsAreToldSparingly: ten an hour one by one, the rest as a sum with the weight of the gravest.
+// TestGapsAreToldSparingly: ten an hour one by one, the rest as a sum that is as grave as the gravest.
 func TestGapsAreToldSparingly(t *testing.T) {
 	var g Gaps
 	if g.Due() != backoff.Never {
 		t.Errorf("without a gap an hour is over at %v", g.Due())
 	}
 	for i := range 15 {
-		class, want := step.Catchup, step.Warn
+		by := "catchup"
 		if i == 12 {
-			class, want = step.Daily, step.Error
+			by = "daily"
 		}
-		level, tell := g.Note(after(time.Duration(i)*time.Minute), class, &nostr.Event{ID: nostr.ID{byte(i)}, CreatedAt: int64(i)})
-		if level != want || tell != (i < 10) {
-			t.Errorf("gap %d has the weight %v, and is told: %v", i, level, tell)
+		if tell := g.Note(after(time.Duration(i)*time.Minute), by, i == 12, &nostr.Event{ID: nostr.ID{byte(i)}, CreatedAt: int64(i)}); tell != (i < 10) {
+			t.Errorf("gap %d is told: %v", i, tell)
 		}
 	}
 	if rest, _ := g.End(time.Hour - 1); rest != 0 || g.Due() != time.Hour {
 		t.Errorf("%d are summed up within the hour, which is over at %v", rest, g.Due())
 	}
-	if rest, worst := g.End(time.Hour); rest != 5 || worst != step.Error {
-		t.Errorf("%d are summed up, with the weight %v", rest, worst)
+	if rest, grave := g.End(time.Hour); rest != 5 || !grave {
+		t.Errorf("%d are summed up, grave: %v", rest, grave)
 	}
 	if rest, _ := g.End(3 * time.Hour); rest != 0 || g.Due() != backoff.Never {
 		t.Errorf("%d are summed up once more", rest)
@@ -106,7 +104,7 @@ func TestGapsAreToldSparingly(t *testing.T) {
 	if len(last) != MostGaps || last[0].ID != (nostr.ID{5}) || last[7].By != "daily" || last[9].By != "catchup" || !last[9].Found.Equal(start.Add(14*time.Minute)) {
 		t.Errorf("what is kept is %+v", last)
 	}
-	if _, tell := g.Note(after(4*time.Hour), step.Daily, &nostr.Event{}); !tell || g.Due() != 5*time.Hour {
+	if !g.Note(after(4*time.Hour), "daily", true, &nostr.Event{}) || g.Due() != 5*time.Hour {
 		t.Errorf("the next hour is over at %v", g.Due())
 	}
 }
