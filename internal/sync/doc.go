@@ -17,7 +17,6 @@
 //   - peer/gaps: since when items of a relay have had a live REQ, and which events those did not bring: gaps
 //   - peer/history: how one relay has behaved and attempts to connect to it ended: when it is dialed, gets a slot and loses it, also after a restart
 //   - peer/itemset: items of a Want in groups: sets, counted bags, and lots that are asked together
-//   - peer/likeness: whether a relay holds nearly what is held here, so that one question for everything is worth it
 //   - peer/livesubs: which live REQs there should be at one relay: how what waits is packed, what is merged, and what gives way and is swept
 //   - peer/paging: all that one filter matches, from a relay that answers in pages of unknown size
 //   - peer/reconcile: one filter compared with a relay (NIP-77): which times next, what is got by id, whether there may be more, what is paged

@@ -2,14 +2,13 @@ package peer
 
 import (
 	"github.com/graspd/graspd/internal/sync/peer/history"
-	"github.com/graspd/graspd/internal/sync/peer/likeness"
 )
 
 // Record returns what is to be kept of the relay, as of the last Step.
 func (p *Peer) Record() history.Record {
 	p.dialing.NoteOwners(p.now, p.want)
 	r := p.dialing.Record(p.now, p.conn != nil)
-	r.HangsUp, r.LastAlive, r.Uptime, r.Alike = p.comparing.hangsUp, p.lastAlive, p.uptime, p.whole.likeness.Alike()
+	r.HangsUp, r.LastAlive, r.Uptime, r.Alike = p.comparing.hangsUp, p.lastAlive, p.uptime, p.whole.similarity.alike
 	if at := p.references.inquiry.At(); at != 0 {
 		r.References = p.now.Wall.Add(at - p.now.Mono)
 	}
@@ -18,7 +17,7 @@ func (p *Peer) Record() history.Record {
 
 // recall takes what was kept, at the first Step.
 func (p *Peer) recall(r history.Record) {
-	p.lastAlive, p.uptime, p.whole.likeness = r.LastAlive, r.Uptime, likeness.Recalled(r.Alike)
+	p.lastAlive, p.uptime, p.whole.similarity = r.LastAlive, r.Uptime, similarity{alike: r.Alike}
 	p.meet(!r.LastAlive.IsZero())
 	if r.HangsUp {
 		p.comparing.recall()

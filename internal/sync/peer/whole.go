@@ -8,7 +8,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/coverage"
 	"github.com/graspd/graspd/internal/sync/peer/demands"
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
-	"github.com/graspd/graspd/internal/sync/peer/likeness"
 	"github.com/graspd/graspd/internal/sync/peer/livesubs"
 	"github.com/graspd/graspd/internal/sync/peer/reconcile"
 	"github.com/graspd/graspd/internal/sync/peer/step"
@@ -28,24 +27,24 @@ const (
 type whole struct {
 	*desk
 	*books
-	coverage *coverage.Book
-	rest     besideWhole
-	live     *following // of the connection
-	stored   *catchup   // of the connection
-	likeness likeness.Likeness
-	hidden   reconcile.Withheld // of comparisons as a whole
+	coverage   *coverage.Book
+	rest       besideWhole
+	live       *following // of the connection
+	stored     *catchup   // of the connection
+	similarity similarity
+	hidden     reconcile.Withheld // of comparisons as a whole
 	wholly
 }
 
 // wholly is how far a connection is asked as a whole.
 type wholly struct {
-	on     bool            // one live REQ is to follow everything
-	req    *livesubs.REQ   // that REQ, once it was sent
-	since  int64           // when that REQ opened, in Unix seconds
-	ended  bool            // asking as a whole ended in the current step
-	brings likeness.Stream // what that REQ brings
-	growth likeness.Growth // of what is wanted, while everything is confirmed
-	leave  time.Duration   // asking as a whole is to end, and is not to be tried again for so long
+	on     bool          // one live REQ is to follow everything
+	req    *livesubs.REQ // that REQ, once it was sent
+	since  int64         // when that REQ opened, in Unix seconds
+	ended  bool          // asking as a whole ended in the current step
+	brings stream        // what that REQ brings
+	growth growth        // of what is wanted, while everything is confirmed
+	leave  time.Duration // asking as a whole is to end, and is not to be tried again for so long
 }
 
 // besideWhole is what whole asks of the other parts.
@@ -58,12 +57,12 @@ type besideWhole interface {
 // begin asks a connection as a whole from its beginning on, where the relay is known to be alike.
 func (w *whole) begin(live *following, stored *catchup) {
 	w.live, w.stored, w.wholly = live, stored, wholly{}
-	w.on = w.likeness.Alike() && w.bears()
+	w.on = w.similarity.alike && w.bears()
 }
 
 // bears says whether there may be a reason to ask the relay as a whole.
 func (w *whole) bears() bool {
-	return w.likeness.Due(w.now.Mono) && w.wanted.Len() >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.Live() > 0
+	return w.similarity.due(w.now.Mono) && w.wanted.Len() >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.Live() > 0
 }
 
 // tend ends asking as a whole where that has turned out not to be worth it, and finds out about relays of which nothing is known.
@@ -72,19 +71,19 @@ func (w *whole) tend() {
 		w.unlike(w.leave, "it brings what is not wanted, or not what is")
 		w.leave = 0
 	}
-	if w.on || w.likeness.Alike() || !w.rest.compares() || !w.bears() || !w.rest.AllConfirmed() ||
+	if w.on || w.similarity.alike || !w.rest.compares() || !w.bears() || !w.rest.AllConfirmed() ||
 		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.side.Waiting()) > 0 || w.live.side.Moving() {
 		return
 	}
-	if !w.growth.Calm(w.wanted.Len(), w.now.Mono) {
+	if !w.growth.calm(w.wanted.Len(), w.now.Mono) {
 		return
 	}
-	w.likeness.Try(w.now.Mono + w.cfg.Resync)
+	w.similarity.after = w.now.Mono + w.cfg.Resync
 	w.compare(nil, step.Catchup)
 }
 
 // wake names the time at which graspd may find out whether the relay is alike.
-func (w *whole) wake() time.Duration { return w.growth.Wake(w.now.Mono) }
+func (w *whole) wake() time.Duration { return w.growth.wake(w.now.Mono) }
 
 // followsAll says whether one live REQ is to follow everything.
 func (w *whole) followsAll() bool { return w.on }
@@ -142,7 +141,7 @@ func (w *whole) manner(m demands.Manner) demands.Manner {
 func (w *whole) most() int { return mostWhole }
 
 // mayDiffer returns in how many events both sides may differ, where so many are here in the window at hand.
-func (w *whole) mayDiffer(t *task, here int) int { return likeness.MayDiffer(t.here+here) - t.differ }
+func (w *whole) mayDiffer(t *task, here int) int { return tolerance(t.here+here) - t.differ }
 
 // missing is what the relay is known not to give.
 func (w *whole) missing() reconcile.Withheld { return w.hidden }
@@ -155,7 +154,7 @@ func (w *whole) missed(e *nostr.Event) bool {
 // become asks an open connection as a whole from now on, where the relay is known to be alike. The full resync asks again anyway for what
 // live REQs follow by items.
 func (w *whole) become() {
-	if w.on || !w.likeness.Alike() || !w.bears() {
+	if w.on || !w.similarity.alike || !w.bears() {
 		return
 	}
 	w.live.closeAll()
@@ -164,7 +163,7 @@ func (w *whole) become() {
 
 // decided takes the verdict on an event that the live REQ brought.
 func (w *whole) decided(out policy.Outcome) {
-	if w.brings.Brought(out) {
+	if w.brings.count(out) {
 		w.leave = max(w.leave, w.cfg.Resync)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // done takes the end of a comparison.
 func (w *whole) done(t *task) {
-	if w.likeness.Proven() {
+	if w.similarity.confirm() {
 		w.report(step.Info, "the relay has nearly what is here: graspd compares everything with it at once from now on", "count", len(t.lacks))
 	}
 	if len(t.group.Items) > 0 {
@@ -72,7 +72,7 @@ func (w *whole) unlike(wait time.Duration, why string) {
 
 // notAlike has no connection begin as a whole for a while; the one that is open goes on as it does.
 func (w *whole) notAlike(wait time.Duration, why string) {
-	if w.likeness.Disproven(w.now.Mono + wait) {
+	if w.similarity.reject(w.now.Mono + wait) {
 		w.report(step.Info, "graspd no longer compares everything with the relay at once", "cause", why, "wait", wait)
 	}
 }
@@ -110,7 +110,7 @@ func (w *whole) hungUp() {
 	if !under {
 		return
 	}
-	if often := w.likeness.Lost(); often || at > 0 && w.now.Mono < at+dropAfterOpen {
+	if often := w.similarity.countLost(); often || at > 0 && w.now.Mono < at+dropAfterOpen {
 		w.notAlike(w.cfg.Resync, "connections end with it")
 	}
 }

@@ -1,4 +1,4 @@
-package likeness_test
+package peer
 
 import (
 	"testing"
@@ -6,35 +6,34 @@ import (
 
 	"github.com/graspd/graspd/internal/base/backoff"
 	"github.com/graspd/graspd/internal/events/policy"
-	"github.com/graspd/graspd/internal/sync/peer/likeness"
 )
 
 // TestWhatIsKnownOfARelay: an end of a comparison proves it, and forgets what was held against the relay.
 func TestWhatIsKnownOfARelay(t *testing.T) {
-	var l likeness.Likeness
-	if l.Alike() || !l.Due(0) {
+	var l similarity
+	if l.alike || !l.due(0) {
 		t.Error("something is known of a relay that was never asked")
 	}
-	l.Try(time.Hour)
-	if l.Due(time.Hour-1) || !l.Due(time.Hour) {
+	l.after = time.Hour
+	if l.due(time.Hour-1) || !l.due(time.Hour) {
 		t.Error("what comes to no end is tried again at once, or never")
 	}
-	if first, second, third := l.Lost(), l.Lost(), l.Lost(); first || second || !third {
+	if first, second, third := l.countLost(), l.countLost(), l.countLost(); first || second || !third {
 		t.Error("three connections in a row are too many")
 	}
-	if !l.Proven() || !l.Alike() || !l.Due(0) || l.Proven() {
+	if !l.confirm() || !l.alike || !l.due(0) || l.confirm() {
 		t.Error("a comparison that ended proves it, and is news once")
 	}
-	if first, second := l.Lost(), l.Lost(); first || second {
+	if first, second := l.countLost(), l.countLost(); first || second {
 		t.Error("connections count that were lost before a comparison ended")
 	}
-	if !l.Disproven(2*time.Hour) || l.Alike() || l.Due(2*time.Hour-1) || !l.Due(2*time.Hour) {
+	if !l.reject(2*time.Hour) || l.alike || l.due(2*time.Hour-1) || !l.due(2*time.Hour) {
 		t.Error("a relay that is not alike is tried before its time, or never")
 	}
-	if l.Disproven(time.Hour) || l.Due(2*time.Hour-1) {
+	if l.reject(time.Hour) || l.due(2*time.Hour-1) {
 		t.Error("a later reason brings the next try forward, or is news")
 	}
-	if l = likeness.Recalled(true); !l.Alike() || !l.Due(0) {
+	if l = (similarity{alike: true}); !l.due(0) {
 		t.Error("what was known before is forgotten")
 	}
 }
@@ -42,7 +41,7 @@ func TestWhatIsKnownOfARelay(t *testing.T) {
 // TestBothSidesMayDiffer in a thousand events, and a twentieth of ours.
 func TestBothSidesMayDiffer(t *testing.T) {
 	for here, want := range map[int]int{0: 1000, 100_000: 6000} {
-		if got := likeness.MayDiffer(here); got != want {
+		if got := tolerance(here); got != want {
 			t.Errorf("of %d in %d, want %d", here, got, want)
 		}
 	}
@@ -63,14 +62,14 @@ func TestAStreamOfWhatNobodyWants(t *testing.T) {
 		"mostly discarded":          {6, policy.Discard, true},
 		"mostly known":              {9, policy.Duplicate, false},
 	} {
-		var s likeness.Stream
+		var s stream
 		told, at := 0, 0
 		for i := range 1000 {
 			out := policy.Accept
 			if i%10 < c.idle {
 				out = c.out
 			}
-			if s.Brought(out) {
+			if s.count(out) {
 				told++
 				if at == 0 {
 					at = i + 1
@@ -85,12 +84,12 @@ func TestAStreamOfWhatNobodyWants(t *testing.T) {
 
 // TestWhatIsKnownTellsNothing of a relay that else brings what nobody wants.
 func TestWhatIsKnownTellsNothing(t *testing.T) {
-	var s likeness.Stream
+	var s stream
 	for i := range 1000 {
-		if s.Brought(policy.Duplicate) {
+		if s.count(policy.Duplicate) {
 			t.Fatal("told of what another relay brought before")
 		}
-		if told := s.Brought(policy.Unrelated); told != (i == 499 || i == 999) {
+		if told := s.count(policy.Unrelated); told != (i == 499 || i == 999) {
 			t.Fatalf("after %d events told: %v", i+1, told)
 		}
 	}
@@ -98,7 +97,7 @@ func TestWhatIsKnownTellsNothing(t *testing.T) {
 
 // TestWhatIsWantedComesToRest when it has hardly grown for a while.
 func TestWhatIsWantedComesToRest(t *testing.T) {
-	var g likeness.Growth
+	var g growth
 	for _, c := range []struct {
 		items int
 		at    time.Duration
@@ -112,8 +111,8 @@ func TestWhatIsWantedComesToRest(t *testing.T) {
 		{100, 50 * time.Second, true, backoff.Never},
 		{106, 60 * time.Second, false, 75 * time.Second}, // much, of what is left
 	} {
-		if calm := g.Calm(c.items, c.at); calm != c.calm || g.Wake(c.at) != c.wake {
-			t.Errorf("%d items at %v: calm %v, wakes at %v", c.items, c.at, calm, g.Wake(c.at))
+		if calm := g.calm(c.items, c.at); calm != c.calm || g.wake(c.at) != c.wake {
+			t.Errorf("%d items at %v: calm %v, wakes at %v", c.items, c.at, calm, g.wake(c.at))
 		}
 	}
 }
