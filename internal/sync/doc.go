@@ -22,7 +22,6 @@
 //   - peer/reconcile: one filter compared with a relay (NIP-77): which times next, what is got by id, whether there may be more, what is paged
 //   - peer/refusal: what relays mean when they turn a request down, and what a NOTICE may be about
 //   - peer/reqfilter: the filters of items, and how long a REQ gets: Wants and numbers in, filters out
-//   - peer/step: what the machine of one relay is told, and what it has its shell do: inputs and effects
 //   - peer/threads: layer 4 of one relay: which stored events lead to more at it, what is asked about them, one question after the other, and when
 //   - peer/threads/surveytest: a store of some events that answers a survey, for tests
 //   - peer/unsolicited: which messages of a relay nobody asked for, or are too long

@@ -8,7 +8,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
 
@@ -54,14 +53,14 @@ func TestAnOldRootEventThatIsTalkedAboutIsFollowed(t *testing.T) {
 				}
 				d.sent = nil
 				f.AddAll(f.Event(nostr.KindComment, key(5), int64(n+round)*86_400, nostr.Tag{tag, old.ID.String()})).Step()
-				d.do(step.Wanted{Want: f.Wants[here]})
+				d.do(peer.Wanted{Want: f.Wants[here]})
 				d.pass(10 * time.Second)
 				if !d.follows(old.ID) {
 					t.Fatalf("%d: not followed: %+v", round, d.peer.Status())
 				}
 				asked := 0
 				for _, e := range d.sent {
-					if _, ok := e.(step.OpenNeg); ok {
+					if _, ok := e.(peer.OpenNeg); ok {
 						asked++
 					}
 				}
@@ -100,13 +99,13 @@ func TestRootEventsRiseOnceAMinute(t *testing.T) {
 				f.AddAll(f.Event(nostr.KindComment, key(5), 3000*86_400, nostr.Tag{"e", roots[i].ID.String()}))
 			}
 			f.Step()
-			d.do(step.Wanted{Want: f.Wants[here]})
+			d.do(peer.Wanted{Want: f.Wants[here]})
 			if err := d.peer.Check(); err != nil {
 				t.Fatal(err)
 			}
 			d.pass(5 * time.Second)
 		}
-		if n := len(d.requests(step.Live)); n != 1 || !d.follows(roots[0].ID) || !d.peer.AllConfirmed() {
+		if n := len(d.requests(peer.Live)); n != 1 || !d.follows(roots[0].ID) || !d.peer.AllConfirmed() {
 			t.Errorf("new %v: %d live REQs within the first minute", fresh, n)
 		}
 		d.pass(8 * time.Second)
@@ -115,7 +114,7 @@ func TestRootEventsRiseOnceAMinute(t *testing.T) {
 				t.Errorf("new %v: %d is not followed", fresh, i)
 			}
 		}
-		if n := len(d.requests(step.Live)); n != 2 {
+		if n := len(d.requests(peer.Live)); n != 2 {
 			t.Errorf("new %v: %d live REQs after a minute", fresh, n)
 		}
 		if n := d.peer.Status().SweptRoots - swept; n > 11 {
@@ -132,15 +131,15 @@ func TestTalkOfLongAgoChangesNothing(t *testing.T) {
 	d.pass(10 * time.Minute)
 	d.sent = nil
 	f.AddAll(f.Event(nostr.KindComment, key(5), 160*86_400, nostr.Tag{"e", roots[150].ID.String()})).Step()
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	d.pass(10 * time.Minute)
 	if wanttest.Ranks(f.Wants[here])[roots[150].ID] != 160*86_400 || len(d.sent) > 0 {
 		t.Errorf("%v", d.sent)
 	}
 	f.AddAll(f.Issue(170*86_400, address(key(0), "x"))).Step() // as little as a root event that is found late
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	d.pass(10 * time.Minute)
-	if n := len(d.requests(step.Live)); n > 0 || !d.peer.AllConfirmed() {
+	if n := len(d.requests(peer.Live)); n > 0 || !d.peer.AllConfirmed() {
 		t.Errorf("%d live REQs", n)
 	}
 }
@@ -155,7 +154,7 @@ func TestFewRiseAtOnce(t *testing.T) {
 		f.AddAll(f.Event(nostr.KindComment, key(5), int64(3000+i)*86_400, nostr.Tag{"e", roots[i].ID.String()}))
 	}
 	f.Step()
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	for minute := range 3 {
 		n, follows := 0, d.followed()
 		for i := range 300 {
@@ -200,7 +199,7 @@ func TestWhatRisesIsCountedOnce(t *testing.T) {
 	}
 	f.AddAll(f.Event(nostr.KindComment, key(5), 3000*86_400, nostr.Tag{"e", roots[3].ID.String()}, nostr.Tag{"e", roots[13].ID.String()})).Step()
 	d.sent = nil
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); s.Lacks.Events != 10 || *s.Coverage != *before.Coverage || !d.follows(roots[3].ID) {
 		t.Errorf("%+v, %v of %v", *s.Lacks, *s.Coverage, *before.Coverage)
@@ -214,9 +213,9 @@ func TestWhatRisesIsCountedOnce(t *testing.T) {
 func TestActivityRanksAtAReconnect(t *testing.T) {
 	for name, again := range map[string]func(d *driver){
 		"reconnect": func(d *driver) {
-			d.do(step.Disconnected{Reason: "gone"})
+			d.do(peer.Disconnected{Reason: "gone"})
 			d.pass(time.Minute)
-			d.do(step.Connected{Limits: capacity.Limits{MaxSubscriptions: 10}})
+			d.do(peer.Connected{Limits: capacity.Limits{MaxSubscriptions: 10}})
 		},
 		"resync": func(d *driver) { d.pass(26 * time.Hour) },
 	} {
@@ -230,7 +229,7 @@ func TestActivityRanksAtAReconnect(t *testing.T) {
 				f.AddAll(f.Event(nostr.KindComment, key(5), (n-100)*86_400, nostr.Tag{"e", roots[i].ID.String()}))
 			}
 			f.AddAll(f.Event(nostr.KindComment, key(5), 160*86_400, nostr.Tag{"e", roots[150].ID.String()})).Step()
-			d.do(step.Wanted{Want: f.Wants[here]})
+			d.do(peer.Wanted{Want: f.Wants[here]})
 			again(d)
 			d.pass(10 * time.Minute)
 			follows := d.followed()
@@ -257,10 +256,10 @@ func TestWhatIsTalkedAboutWhileItIsAsked(t *testing.T) {
 	d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 6})
 	d.pass(10 * time.Minute)
 	held := false
-	var waits []step.Request
-	d.hold = func(e step.Effect) bool {
-		r, ok := e.(step.Request)
-		if ok && held && r.Class == step.Catchup && len(r.Filters[0].Tags) > 0 {
+	var waits []peer.Request
+	d.hold = func(e peer.Effect) bool {
+		r, ok := e.(peer.Request)
+		if ok && held && r.Class == peer.Catchup && len(r.Filters[0].Tags) > 0 {
 			waits = append(waits, r)
 			return true
 		}
@@ -280,13 +279,13 @@ func TestWhatIsTalkedAboutWhileItIsAsked(t *testing.T) {
 		f.AddAll(f.Event(nostr.KindComment, key(5), n*86_400, nostr.Tag{"e", roots[i*30].ID.String()}))
 	}
 	f.Step()
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	if err := d.peer.Check(); err != nil {
 		t.Fatal(err)
 	}
 	held = false
 	for _, r := range waits {
-		d.do(step.Frame{Message: nostr.EOSE{Sub: r.Sub}})
+		d.do(peer.Frame{Message: nostr.EOSE{Sub: r.Sub}})
 	}
 	d.pass(5 * time.Minute)
 	if err := d.peer.Check(); err != nil {
@@ -310,7 +309,7 @@ func TestRepositoriesRiseToo(t *testing.T) {
 	d.pass(10 * time.Minute)
 	for i := range 5 {
 		f.AddAll(f.Announce(key(10+i), "y", 1, []string{us, string(here)})).Step()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		d.pass(5 * time.Second)
 	}
 	d.pass(time.Minute)
@@ -328,11 +327,11 @@ func TestRepositoriesRiseToo(t *testing.T) {
 func TestWhatIsNotConfirmedKeepsItsPlace(t *testing.T) {
 	f, _ := many(t, 3000)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
-	d.hold = func(e step.Effect) bool { r, ok := e.(step.Request); return ok && r.Class == step.Catchup }
+	d.hold = func(e peer.Effect) bool { r, ok := e.(peer.Request); return ok && r.Class == peer.Catchup }
 	d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 4})
 	d.pass(time.Minute)
 	f.AddAll(f.Issue(3000*86_400, address(key(0), "x"))).Step()
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	for range 30 {
 		d.pass(5 * time.Minute)
 		if err := d.peer.Check(); err != nil {
@@ -346,7 +345,7 @@ func TestWhatRisesIsNoMoreThanIsBorne(t *testing.T) {
 	f, roots := many(t, 1500)
 	d := newDriver(t, peer.Config{})
 	refused := 0
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		all := map[string][]nostr.Filter{}
 		for sub, o := range d.open {
 			all[sub] = o.Filters
@@ -364,7 +363,7 @@ func TestWhatRisesIsNoMoreThanIsBorne(t *testing.T) {
 			f.AddAll(f.Event(nostr.KindComment, key(5), 1500*86_400, nostr.Tag{"e", e.ID.String()}))
 		}
 		f.Step()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		d.pass(5 * time.Minute)
 	}
 	var some []*nostr.Event

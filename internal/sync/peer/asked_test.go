@@ -6,16 +6,15 @@ import (
 
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/history"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // TestATryThatAPersonAskedFor leaves the wait as it was when it fails, however often they ask and however it fails.
 func TestATryThatAPersonAskedFor(t *testing.T) {
 	for name, fail := range map[string]func(d *driver){
-		"refused": func(d *driver) { d.do(step.DialFailed{Reason: "refused again"}) },
+		"refused": func(d *driver) { d.do(peer.DialFailed{Reason: "refused again"}) },
 		"lost": func(d *driver) {
-			d.peer.Step(d.clock, step.Connected{}) // it answers nothing
-			d.do(step.Disconnected{Reason: "refused again"})
+			d.peer.Step(d.clock, peer.Connected{}) // it answers nothing
+			d.do(peer.Disconnected{Reason: "refused again"})
 		},
 	} {
 		d, _ := failing(t, 6)
@@ -26,7 +25,7 @@ func TestATryThatAPersonAskedFor(t *testing.T) {
 		for range 3 {
 			d.pass(10 * time.Second)
 			before := d.dials()
-			d.do(step.Retry{})
+			d.do(peer.Retry{})
 			if d.dials() != before+1 {
 				t.Fatalf("%s: not tried at once", name)
 			}
@@ -38,7 +37,7 @@ func TestATryThatAPersonAskedFor(t *testing.T) {
 			}
 		}
 		d.pass(wait)
-		d.do(step.DialFailed{Reason: "refused"})
+		d.do(peer.DialFailed{Reason: "refused"})
 		if got := d.wait(); !about(got, 5*64*time.Second) || d.peer.Status().Failures != 7 {
 			t.Errorf("%s: after the try that nobody asked for it waits %v", name, got)
 		}
@@ -49,9 +48,9 @@ func TestATryThatAPersonAskedFor(t *testing.T) {
 func TestATryWhoseTimeHadCome(t *testing.T) {
 	d, _ := failing(t, 6)
 	wait := d.wait()
-	d.do(step.Retry{})
+	d.do(peer.Retry{})
 	d.pass(wait)
-	d.do(step.DialFailed{Reason: "it took long"})
+	d.do(peer.DialFailed{Reason: "it took long"})
 	if got := d.wait(); !about(got, 5*64*time.Second) || d.peer.Status().Failures != 7 {
 		t.Errorf("it waits %v", got)
 	}
@@ -60,15 +59,15 @@ func TestATryWhoseTimeHadCome(t *testing.T) {
 // TestATryThatSucceeds is nobody's any more: what fails later is a failure like any other.
 func TestATryThatSucceeds(t *testing.T) {
 	d, _ := failing(t, 60) // dead: the next try is a day off
-	d.do(step.Retry{})
-	d.do(step.Connected{})
+	d.do(peer.Retry{})
+	d.do(peer.Connected{})
 	d.pass(6 * time.Minute)
 	if s := d.peer.Status(); s.Failures != 0 || !s.FailingSince.IsZero() {
 		t.Fatalf("%+v", s)
 	}
-	d.do(step.Disconnected{Reason: "lost"})
-	d.do(step.Retry{})
-	d.do(step.DialFailed{Reason: "refused"})
+	d.do(peer.Disconnected{Reason: "lost"})
+	d.do(peer.Retry{})
+	d.do(peer.DialFailed{Reason: "refused"})
 	if got := d.wait(); got > 10*time.Second {
 		t.Errorf("it waits %v", got)
 	}
@@ -78,8 +77,8 @@ func TestATryThatSucceeds(t *testing.T) {
 func TestATryThatAPersonAskedForASlowRelay(t *testing.T) {
 	d, _ := failing(t, 9)
 	wait := d.wait()
-	d.do(step.Retry{})
-	d.do(step.DialFailed{Reason: "429", SlowIt: true})
+	d.do(peer.Retry{})
+	d.do(peer.DialFailed{Reason: "429", SlowIt: true})
 	if got := d.wait(); got != wait {
 		t.Errorf("it waits %v, want %v", got, wait)
 	}
@@ -90,11 +89,11 @@ func TestARelayWithoutAConnectionThatIsTried(t *testing.T) {
 	d, w := failing(t, 6)
 	wait := d.wait()
 	n := d.reborn(peer.Config{}, time.Second, func(r *history.Record) { *r = r.Retried().Retried() })
-	n.do(step.Wanted{Want: w})
+	n.do(peer.Wanted{Want: w})
 	if n.dials() != 1 {
 		t.Fatal("not tried at once")
 	}
-	n.do(step.DialFailed{Reason: "refused"})
+	n.do(peer.DialFailed{Reason: "refused"})
 	if got := n.wait(); got != wait-time.Second {
 		t.Errorf("it waits %v, want %v", got, wait-time.Second)
 	}

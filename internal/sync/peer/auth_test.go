@@ -10,14 +10,13 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // auths returns the challenges that were answered.
 func (d *driver) auths() []string {
 	var out []string
 	for _, e := range d.sent {
-		if a, ok := e.(step.Authenticate); ok {
+		if a, ok := e.(peer.Authenticate); ok {
 			out = append(out, a.Challenge)
 		}
 	}
@@ -27,11 +26,11 @@ func (d *driver) auths() []string {
 // gate refuses requests for want of AUTH until it is open.
 type gate struct {
 	open, byNotice bool
-	only           func(step.Request) bool // nil = all
+	only           func(peer.Request) bool // nil = all
 	refused        []string
 }
 
-func (g *gate) refuse(r step.Request) nostr.RelayMessage {
+func (g *gate) refuse(r peer.Request) nostr.RelayMessage {
 	if g.open || g.only != nil && !g.only(r) {
 		return nil
 	}
@@ -60,25 +59,25 @@ func TestAuthenticatesOnceAndAsksAgain(t *testing.T) {
 		g := &gate{byNotice: byNotice}
 		d := gated(t, g)
 		d.connect(w, capacity.Limits{})
-		d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "old"}}) // the refusal came first
-		d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "new"}})
+		d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "old"}}) // the refusal came first
+		d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "new"}})
 		if got := d.auths(); !slices.Equal(got, []string{"old"}) {
 			t.Fatalf("by notice %v: answered %q", byNotice, got)
 		}
 		d.pass(10 * time.Second)
-		if n := len(d.requests(step.Live, step.Catchup)); n != len(g.refused) || n == 0 {
+		if n := len(d.requests(peer.Live, peer.Catchup)); n != len(g.refused) || n == 0 {
 			t.Errorf("%d requests before the verdict, of which %d refused", n, len(g.refused))
 		}
 		g.open = true
-		d.do(step.Authenticated{OK: true})
+		d.do(peer.Authenticated{OK: true})
 		if s := d.peer.Status(); s.Phase != "live" || s.Failures != 0 {
 			t.Errorf("by notice %v: authenticated, and yet %+v", byNotice, s)
 		}
-		d.do(step.Disconnected{Reason: "reset"})
+		d.do(peer.Disconnected{Reason: "reset"})
 		d.pass(time.Minute)
 		g.open = false
-		d.do(step.Connected{})
-		d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "next"}})
+		d.do(peer.Connected{})
+		d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "next"}})
 		if got := d.auths(); !slices.Equal(got, []string{"old", "next"}) {
 			t.Errorf("on the next connection %q", got)
 		}
@@ -89,15 +88,15 @@ func TestNoAUTHUnlessSomethingIsRefusedForWantOfIt(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, peer.Config{})
 	n := 0
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		if n++; n%2 == 0 {
 			return nostr.Closed{Sub: r.Sub, Reason: "restricted: not for you"}
 		}
 		return nil
 	}
-	d.do(step.Wanted{Want: w})
-	d.do(step.Connected{})
-	d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
+	d.do(peer.Wanted{Want: w})
+	d.do(peer.Connected{})
+	d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
 	d.pass(30 * time.Hour)
 	if got := d.auths(); len(got) != 0 {
 		t.Errorf("answered %q", got)
@@ -110,10 +109,10 @@ func TestTheNewestChallengeIsAnswered(t *testing.T) {
 	d := gated(t, g)
 	d.connect(w, capacity.Limits{})
 	for _, c := range []string{"one", "two", strings.Repeat("long", 257)} {
-		d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: c}})
+		d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: c}})
 	}
 	g.open = false
-	d.do(step.Wanted{Want: grown(f)})
+	d.do(peer.Wanted{Want: grown(f)})
 	if got := d.auths(); !slices.Equal(got, []string{"two"}) {
 		t.Errorf("answered %q", got)
 	}
@@ -123,15 +122,15 @@ func TestTheNewestChallengeIsAnswered(t *testing.T) {
 // what was sent after it waits for a day, and all else goes on.
 func TestRefusedInSpiteOfAUTH(t *testing.T) {
 	_, w := small(t, 3)
-	g := &gate{only: func(r step.Request) bool {
+	g := &gate{only: func(r peer.Request) bool {
 		f := r.Filters[0]
-		return r.Class != step.Live && len(f.Tags) > 0 && f.Tags[0].Name == 'A'
+		return r.Class != peer.Live && len(f.Tags) > 0 && f.Tags[0].Name == 'A'
 	}}
 	d := gated(t, g)
-	d.do(step.Wanted{Want: w})
-	d.do(step.Connected{})
-	d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
-	d.do(step.Authenticated{OK: true})
+	d.do(peer.Wanted{Want: w})
+	d.do(peer.Connected{})
+	d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
+	d.do(peer.Authenticated{OK: true})
 	if len(g.refused) != 2 { // before and after
 		t.Fatalf("refused %d times", len(g.refused))
 	}
@@ -153,12 +152,12 @@ func TestRefusedInSpiteOfAUTH(t *testing.T) {
 
 // A stored request and a live one whose refusals are under way when the verdict comes are sent again at once.
 func TestRefusalThatCrossesTheVerdict(t *testing.T) {
-	for _, class := range []step.Class{step.Live, step.Catchup} {
+	for _, class := range []peer.Class{peer.Live, peer.Catchup} {
 		f, w := small(t, 1)
 		d := newDriver(t, peer.Config{NoNegentropy: true})
-		var late *step.Request
+		var late *peer.Request
 		refusing := ""
-		d.refuse = func(r step.Request) nostr.RelayMessage {
+		d.refuse = func(r peer.Request) nostr.RelayMessage {
 			switch {
 			case late == nil && r.Class == class:
 				late = &r
@@ -170,19 +169,19 @@ func TestRefusalThatCrossesTheVerdict(t *testing.T) {
 			return nil
 		}
 		d.connect(w, capacity.Limits{})
-		d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
+		d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
 		refusing = "next"
-		d.do(step.Wanted{Want: grown(f)})
-		d.do(step.Frame{Message: nostr.Closed{Sub: refusing, Reason: "auth-required: who"}})
-		d.do(step.Authenticated{OK: true})
-		d.do(step.Frame{Message: nostr.Closed{Sub: late.Sub, Reason: "auth-required: who"}})
+		d.do(peer.Wanted{Want: grown(f)})
+		d.do(peer.Frame{Message: nostr.Closed{Sub: refusing, Reason: "auth-required: who"}})
+		d.do(peer.Authenticated{OK: true})
+		d.do(peer.Frame{Message: nostr.Closed{Sub: late.Sub, Reason: "auth-required: who"}})
 		asked := 0 // live filters grow, stored requests are sent again as they were
-		for _, r := range d.requests(step.Catchup) {
+		for _, r := range d.requests(peer.Catchup) {
 			if reflect.DeepEqual(r.Filters, late.Filters) {
 				asked++
 			}
 		}
-		if s := d.peer.Status(); s.Phase != "live" || s.Want != s.Confirmed || len(d.auths()) != 1 || class == step.Catchup && asked != 2 {
+		if s := d.peer.Status(); s.Phase != "live" || s.Want != s.Confirmed || len(d.auths()) != 1 || class == peer.Catchup && asked != 2 {
 			t.Errorf("class %v: asked %d times, answered %q, %+v", class, asked, d.auths(), s)
 		}
 	}
@@ -197,13 +196,13 @@ func TestNoChallengeComes(t *testing.T) {
 	if len(g.refused) != 1 || len(d.auths()) != 0 {
 		t.Fatalf("refused %d times, answered %q", len(g.refused), d.auths())
 	}
-	d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "at last"}})
+	d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "at last"}})
 	d.pass(4*time.Hour + 31*time.Second)
 	if len(g.refused) != 2 || len(d.auths()) != 1 {
 		t.Errorf("refused %d times, answered %q", len(g.refused), d.auths())
 	}
 	g.open = true
-	d.do(step.Authenticated{OK: true})
+	d.do(peer.Authenticated{OK: true})
 	if s := d.peer.Status(); s.Phase != "live" {
 		t.Errorf("%+v", s)
 	}
@@ -217,18 +216,18 @@ func TestNoVerdictOrABadOne(t *testing.T) {
 				t.Errorf("wakes at %v", at)
 			}
 			d.pass(time.Second)
-			d.do(step.Authenticated{OK: true}) // too late
+			d.do(peer.Authenticated{OK: true}) // too late
 		},
-		"no": func(d *driver) { d.do(step.Authenticated{Reason: "restricted: not you"}) },
+		"no": func(d *driver) { d.do(peer.Authenticated{Reason: "restricted: not you"}) },
 	} {
 		_, w := small(t, 2)
 		g := &gate{}
 		d := gated(t, g)
-		d.do(step.Wanted{Want: w})
-		d.do(step.Connected{})
-		d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
+		d.do(peer.Wanted{Want: w})
+		d.do(peer.Connected{})
+		d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
 		verdict(d)
-		d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "who now"}})
+		d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "who now"}})
 		d.pass(20 * time.Hour)
 		s := d.peer.Status()
 		if len(g.refused) != 1 || len(d.auths()) != 1 || s.Failures != 0 || s.Phase != "syncing" {
@@ -252,7 +251,7 @@ func TestReconciliationRefusedForWantOfAUTH(t *testing.T) {
 		l := newLibrary(40)
 		d := l.reader(t, 500)
 		open, opened := false, 0
-		d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+		d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 			if opened++; open {
 				return nil
 			}
@@ -261,12 +260,12 @@ func TestReconciliationRefusedForWantOfAUTH(t *testing.T) {
 		_, w := small(t, 3)
 		d.connect(w, capacity.Limits{})
 		before := opened
-		d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
+		d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
 		if len(d.auths()) != 1 || d.peer.Status().Phase != "syncing" {
 			t.Fatalf("%s: answered %q, %+v", name, d.auths(), d.peer.Status())
 		}
 		open = true
-		d.do(step.Authenticated{OK: true})
+		d.do(peer.Authenticated{OK: true})
 		if s := d.peer.Status(); s.Phase != "live" || s.Negentropy != "works" || before == 0 {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -277,16 +276,16 @@ func TestReconciliationRefusedForWantOfAUTH(t *testing.T) {
 func TestAReconciliationThatGoesOutAfterTheVerdict(t *testing.T) {
 	l := newLibrary(40)
 	d := l.reader(t, 500)
-	var held []step.LoadSet
+	var held []peer.LoadSet
 	authorized, opened := false, 0
-	d.hold = func(e step.Effect) bool {
-		x, ok := e.(step.LoadSet)
+	d.hold = func(e peer.Effect) bool {
+		x, ok := e.(peer.LoadSet)
 		if ok = ok && !authorized; ok {
 			held = append(held, x)
 		}
 		return ok
 	}
-	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		opened++
 		return nostr.NegErr{Sub: e.Sub, Reason: "auth-required: who"}
 	}
@@ -295,15 +294,15 @@ func TestAReconciliationThatGoesOutAfterTheVerdict(t *testing.T) {
 	if len(held) == 0 {
 		t.Fatal("no set is asked for")
 	}
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		return nostr.Closed{Sub: r.Sub, Reason: "auth-required: who"}
 	}
-	d.do(step.Wanted{Want: grown(f)}) // its live REQ is refused
-	d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
+	d.do(peer.Wanted{Want: grown(f)}) // its live REQ is refused
+	d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
 	d.refuse, authorized = nil, true
-	d.do(step.Authenticated{OK: true})
+	d.do(peer.Authenticated{OK: true})
 	opened = 0
-	d.do(step.Loaded{Sub: held[0].Sub, Set: set(d.own, held[0].Filter)})
+	d.do(peer.Loaded{Sub: held[0].Sub, Set: set(d.own, held[0].Filter)})
 	if len(d.auths()) != 1 || opened != 1 {
 		t.Errorf("answered %q, asked %d times", d.auths(), opened)
 	}
@@ -314,23 +313,23 @@ func TestLiveREQRefusedLate(t *testing.T) {
 	_, w := small(t, 2)
 	g := &gate{open: true}
 	d := gated(t, g)
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class == step.Live && !g.open {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class == peer.Live && !g.open {
 			return nostr.Notice{Text: "hello"}
 		}
 		return g.refuse(r)
 	}
 	g.open, g.byNotice = false, true
-	d.do(step.Wanted{Want: w})
-	d.do(step.Connected{})
-	d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
+	d.do(peer.Wanted{Want: w})
+	d.do(peer.Connected{})
+	d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
 	d.pass(6 * time.Second) // it counts as open, and its stored queries are refused
-	if len(g.refused) == 0 || len(d.requests(step.Live)) != 1 || len(d.auths()) != 1 {
-		t.Fatalf("refused %d, %d live REQs, answered %q", len(g.refused), len(d.requests(step.Live)), d.auths())
+	if len(g.refused) == 0 || len(d.requests(peer.Live)) != 1 || len(d.auths()) != 1 {
+		t.Fatalf("refused %d, %d live REQs, answered %q", len(g.refused), len(d.requests(peer.Live)), d.auths())
 	}
 	g.open = true
-	d.do(step.Authenticated{OK: true})
-	live := d.requests(step.Live)
+	d.do(peer.Authenticated{OK: true})
+	live := d.requests(peer.Live)
 	if s := d.peer.Status(); len(live) != 2 || s.Phase != "live" || s.LiveREQs != 1 || len(d.open) != 1 {
 		t.Errorf("%d live REQs sent, %d REQs open, %+v", len(live), len(d.open), s)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // big is 1,000 repositories with 50,000 root events, all from one relay.
@@ -40,13 +39,13 @@ func bigPeer(b testing.TB, f *fold) *driver {
 // BenchmarkEvent is one event of a live REQ: received and decided.
 func BenchmarkEvent(b *testing.B) {
 	d := bigPeer(b, big(b))
-	sub := d.requests(step.Live)[0].Sub
+	sub := d.requests(peer.Live)[0].Sub
 	var id nostr.ID
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		binary.BigEndian.PutUint64(id[:], uint64(n))
-		d.peer.Step(d.clock, step.Received{Sub: sub, ID: id, At: int64(n)})
-		d.peer.Step(d.clock, step.Decided{Sub: sub, ID: id, Outcome: policy.Accept, New: true})
+		d.peer.Step(d.clock, peer.Received{Sub: sub, ID: id, At: int64(n)})
+		d.peer.Step(d.clock, peer.Decided{Sub: sub, ID: id, Outcome: policy.Accept, New: true})
 		d.peer.Wake()
 	}
 }
@@ -66,7 +65,7 @@ func BenchmarkNewRoot(b *testing.B) {
 		f.Add(e)
 		for u, w := range f.Changed(d.clock.Mono) {
 			if u == here {
-				d.peer.Step(d.clock, step.Wanted{Want: w})
+				d.peer.Step(d.clock, peer.Wanted{Want: w})
 			}
 		}
 	}
@@ -96,7 +95,7 @@ func TestMemory(t *testing.T) {
 	f := big(t)
 	folded := allocated() - before
 	d := newDriver(t, peer.Config{})
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	wanted := allocated() - before - folded
 	t.Logf("fold %d kB, one peer that wants it all %d kB", folded>>10, wanted>>10)
 	if folded > 15<<20 || wanted > 1<<20 {

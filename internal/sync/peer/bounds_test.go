@@ -9,7 +9,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // TestWhatComesAndGoesLeavesNothing: repositories that are edited and replaced all the time, while two requests of the relay
@@ -19,9 +18,9 @@ func TestWhatComesAndGoesLeavesNothing(t *testing.T) {
 	f.AddAll(f.Announce(key(0), "x", 1, []string{us, string(here)})).Step()
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	var dripping []string
-	d.hold = func(e step.Effect) bool {
-		r, ok := e.(step.Request)
-		if ok && r.Class != step.Live {
+	d.hold = func(e peer.Effect) bool {
+		r, ok := e.(peer.Request)
+		if ok && r.Class != peer.Live {
 			dripping = append(dripping, r.Sub)
 			return true
 		}
@@ -36,10 +35,10 @@ func TestWhatComesAndGoesLeavesNothing(t *testing.T) {
 		}
 		last = e
 		f.Step()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		for _, sub := range dripping[max(0, len(dripping)-2):] {
-			d.do(step.Received{Sub: sub, ID: e.ID, At: int64(i)})
-			d.do(step.Decided{Sub: sub, ID: e.ID})
+			d.do(peer.Received{Sub: sub, ID: e.ID, At: int64(i)})
+			d.do(peer.Decided{Sub: sub, ID: e.ID})
 		}
 		d.pass(20 * time.Second)
 		if err := d.peer.Check(); err != nil {
@@ -65,14 +64,14 @@ func TestSharesOfFormerRepositories(t *testing.T) {
 		}
 		f.Add(e)
 		f.Step()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		d.pass(2 * time.Minute)
 		if n := d.peer.Shares(); i == 0 && n == 0 {
 			t.Fatal("no shares are counted")
 		}
 		f.Remove(e.ID)
 		f.Step()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		if err := d.peer.Check(); err != nil {
 			t.Fatalf("after %d: %v", i, err)
 		}

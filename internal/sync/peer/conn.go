@@ -4,19 +4,18 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/demands"
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // dial opens a connection.
 func (p *Peer) dial() {
 	p.phase = phaseDialing
 	p.counted.Attempts++
-	p.effect(step.Dial{})
+	p.effect(Dial{})
 }
 
 // connected begins with live REQs for everything. What was confirmed when the
 // relay was last heard, not long ago, is held: only its newest events are asked.
-func (p *Peer) connected(in step.Connected) {
+func (p *Peer) connected(in Connected) {
 	if p.phase != phaseDialing {
 		return
 	}
@@ -55,7 +54,7 @@ func (p *Peer) connected(in step.Connected) {
 		}
 		p.conn.side.Queue(l)
 	}
-	p.report(step.Info, "connected", "quick", quick)
+	p.report(LevelInfo, "connected", "quick", quick)
 }
 
 // forgive forgets at a reconnect what the relay refused long ago: it may grant it
@@ -67,7 +66,7 @@ func (p *Peer) forgive() {
 	p.comparing.forgive(false)
 }
 
-func (p *Peer) dialFailed(in step.DialFailed) {
+func (p *Peer) dialFailed(in DialFailed) {
 	if p.phase != phaseDialing {
 		return
 	}
@@ -75,20 +74,20 @@ func (p *Peer) dialFailed(in step.DialFailed) {
 	if in.Ourself {
 		p.phase = phaseIdle
 		p.dialing.IsOurself()
-		p.report(step.Info, "this address leads to graspd itself: nothing is synced with it")
+		p.report(LevelInfo, "this address leads to graspd itself: nothing is synced with it")
 		return
 	}
 	if in.SlowIt {
 		if wait, ok := p.dialing.Slowed(p.now); ok {
 			p.phase = phaseWaiting
-			p.report(step.Warn, "the relay refused the connection: it asks graspd to slow down", "wait", wait)
+			p.report(LevelWarn, "the relay refused the connection: it asks graspd to slow down", "wait", wait)
 			return
 		}
 	}
 	p.fail("connection failed", in.Reason)
 }
 
-func (p *Peer) disconnected(in step.Disconnected) {
+func (p *Peer) disconnected(in Disconnected) {
 	if p.phase != phaseOpen {
 		return
 	}
@@ -130,10 +129,10 @@ func (p *Peer) fail(what, reason string) {
 	p.phase = phaseWaiting
 	wait := p.dialing.Failed(p.now, reason)
 	if p.dialing.Dead(p.now) {
-		p.report(step.Error, "the relay is dead: graspd tries it seldom from now on", "failing", p.dialing.Failing(p.now), "wait", wait, "cause", reason)
+		p.report(LevelError, "the relay is dead: graspd tries it seldom from now on", "failing", p.dialing.Failing(p.now), "wait", wait, "cause", reason)
 		return
 	}
-	p.report(step.Warn, what, "attempt", p.dialing.Failures(), "wait", wait, "cause", reason)
+	p.report(LevelWarn, what, "attempt", p.dialing.Failures(), "wait", wait, "cause", reason)
 }
 
 // unasked counts frames that harm: forged, malformed or not asked for. Too many
@@ -141,7 +140,7 @@ func (p *Peer) fail(what, reason string) {
 func (p *Peer) unasked(n int) {
 	if p.conn.harm.Bad(n, p.now.Mono) {
 		const why = "the relay sent too many messages that are malformed, forged or not asked for"
-		p.effect(step.HangUp{Reason: why})
+		p.effect(HangUp{Reason: why})
 		p.flooded(why)
 	}
 }

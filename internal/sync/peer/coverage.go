@@ -5,7 +5,6 @@ import (
 
 	"github.com/graspd/graspd/internal/sync/peer/coverage"
 	"github.com/graspd/graspd/internal/sync/peer/reconcile"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -59,7 +58,7 @@ func (p *Peer) tendCoverage() {
 	}
 	if r := c.Tell(p.want, p.now.Mono); r != nil {
 		_, lacking := c.Total()
-		p.report(step.Warn, "the relay lacks events that are here", "repository", p.want.Repository(r.Item).Addresses[0],
+		p.report(LevelWarn, "the relay lacks events that are here", "repository", p.want.Repository(r.Item).Addresses[0],
 			"count", c.Of(r.Ord).Lacks, "repositories", lacking)
 	}
 }

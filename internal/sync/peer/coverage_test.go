@@ -11,7 +11,6 @@ import (
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
 
@@ -118,17 +117,17 @@ func TestCoverage(t *testing.T) {
 	} {
 		s := newShelves(t, 3)
 		c.put(s)
-		s.do(step.Wanted{Want: s.want()})
+		s.do(peer.Wanted{Want: s.want()})
 		if s.coverage() != -1 {
 			t.Errorf("%s: known before anything was compared", c.name)
 		}
-		s.do(step.Connected{})
+		s.do(peer.Connected{})
 		if got := s.coverage(); got != c.covered || s.peer.Status().Phase != "live" {
 			t.Errorf("%s: covered %v, want %v", c.name, got, c.covered)
 		}
 		var want []string
 		if c.lacking > 0 {
-			want = []string{fmt.Sprint(step.Warn, []any{"repository", x, "count", uint64(c.lacking), "repositories", 1})}
+			want = []string{fmt.Sprint(peer.LevelWarn, []any{"repository", x, "count", uint64(c.lacking), "repositories", 1})}
 		}
 		if got := s.warned(); !slices.Equal(got, want) {
 			t.Errorf("%s: warned of %v, want %v", c.name, got, want)
@@ -158,13 +157,13 @@ func TestCoverageOfSeveralRepositories(t *testing.T) {
 	if got := s.peer.Details().Parts; !slices.Equal(got, parts) || !got[0].Complete() {
 		t.Errorf("parts %+v, want %+v", got, parts)
 	}
-	want := fmt.Sprint(step.Warn, []any{"repository", address(key(0), "x"), "count", uint64(7), "repositories", 2})
+	want := fmt.Sprint(peer.LevelWarn, []any{"repository", address(key(0), "x"), "count", uint64(7), "repositories", 2})
 	if got := s.warned(); len(got) != 1 || got[0] != want {
 		t.Errorf("warned of %v, want %v", got, want)
 	}
 	s.f.Remove(y.ID)
 	s.f.Step()
-	s.do(step.Wanted{Want: s.want()})
+	s.do(peer.Wanted{Want: s.want()})
 	if got, want := s.coverage(), 0.65; got != want { // 7 of 20
 		t.Errorf("with one repository only covered %v, want %v", got, want)
 	}
@@ -183,35 +182,35 @@ func TestCoverageIsThatOfTheLastFullCatchUp(t *testing.T) {
 		s.lacks[e.ID] = false
 	}
 	silent := true
-	s.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	s.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		if silent && len(e.Filter.Tags) > 0 && e.Filter.Tags[0].Name == 'q' {
 			return nostr.Notice{Text: "wait"}
 		}
 		return nil
 	}
 	s.clock.Wall = s.clock.Wall.Add(time.Hour) // has everything compared again
-	s.do(step.Tick{})
+	s.do(peer.Tick{})
 	s.pass(time.Second)
 	if s.coverage() != 0.5 || s.peer.Status().Phase != "syncing" {
 		t.Errorf("half-way covered %v", s.coverage())
 	}
 	silent = false
-	s.do(step.Disconnected{Reason: "reset"})
+	s.do(peer.Disconnected{Reason: "reset"})
 	s.pass(time.Minute)
-	s.do(step.Connected{})
+	s.do(peer.Connected{})
 	if s.coverage() != 1 || s.peer.Status().Phase != "live" {
 		t.Errorf("covered %v, %+v", s.coverage(), s.peer.Status())
 	}
 	// A quick reconnect and new items add to it.
-	s.do(step.Disconnected{Reason: "reset"})
+	s.do(peer.Disconnected{Reason: "reset"})
 	s.pass(time.Minute)
-	s.do(step.Connected{})
+	s.do(peer.Connected{})
 	if s.coverage() != 1 {
 		t.Errorf("after a quick reconnect covered %v", s.coverage())
 	}
 	s.f.AddAll(s.f.Issue(9, x)).Step()
 	s.put(10, 10, nostr.Tag{"e", s.root(2)})
-	s.do(step.Wanted{Want: s.want()})
+	s.do(peer.Wanted{Want: s.want()})
 	if s.coverage() != 0.5 {
 		t.Errorf("with a new root event covered %v", s.coverage())
 	}
@@ -228,7 +227,7 @@ func TestCoverageOfANewRevision(t *testing.T) {
 	s.f.Now += 5
 	s.f.Step()
 	s.put(10, 0, nostr.Tag{"a", address(key(1), "x")})
-	s.do(step.Wanted{Want: s.want()})
+	s.do(peer.Wanted{Want: s.want()})
 	if len(s.want().Repository(s.want().Repos[0].Item).Addresses) != 2 || s.coverage() != 0.75 {
 		t.Errorf("covered %v", s.coverage())
 	}
@@ -251,7 +250,7 @@ func TestCoverageUnknown(t *testing.T) {
 	x := address(key(0), "x")
 	s := newShelves(t, 1)
 	s.put(10, 5, nostr.Tag{"a", x})
-	s.negFault = func(e step.OpenNeg) nostr.RelayMessage { return nostr.NegErr{Sub: e.Sub, Reason: "blocked: no"} }
+	s.negFault = func(e peer.OpenNeg) nostr.RelayMessage { return nostr.NegErr{Sub: e.Sub, Reason: "blocked: no"} }
 	s.connect(s.want(), capacity.Limits{})
 	if s.coverage() != -1 || len(s.warned()) > 0 {
 		t.Errorf("refused: covered %v, %v", s.coverage(), s.warned())
@@ -273,7 +272,7 @@ func TestCoverageUnknown(t *testing.T) {
 	s = newShelves(t, 1)
 	s.put(100, 100, nostr.Tag{"a", x})
 	s.put(100, 25, nostr.Tag{"E", s.root(0)})
-	s.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	s.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		switch f := e.Filter; {
 		case len(f.Tags) == 0 || f.Tags[0].Name != 'a' || f.Kinds != nil || f.Since != nil:
 			return nil
@@ -292,7 +291,7 @@ func TestCoverageUnknown(t *testing.T) {
 func TestCoverageOfWindows(t *testing.T) {
 	s := newShelves(t, 0)
 	s.put(200, 50, nostr.Tag{"a", address(key(0), "x")})
-	s.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	s.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		if n := len(s.neg(e.Filter)); n > 40 {
 			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results"}
 		}
@@ -323,7 +322,7 @@ func TestCoverageComparedTwice(t *testing.T) {
 			return nil
 		}
 		if tries++; tries == 1 {
-			s.queue = append(s.queue, step.Received{Sub: sub, ID: theirs.ID, At: theirs.CreatedAt}, step.Decided{Sub: sub, ID: theirs.ID, Failed: true})
+			s.queue = append(s.queue, peer.Received{Sub: sub, ID: theirs.ID, At: theirs.CreatedAt}, peer.Decided{Sub: sub, ID: theirs.ID, Failed: true})
 			return nil
 		}
 		return []*nostr.Event{theirs}
@@ -342,7 +341,7 @@ func TestLackingIsToldSparingly(t *testing.T) {
 	s.connect(s.want(), capacity.Limits{})
 	again := func() {
 		s.clock.Wall = s.clock.Wall.Add(time.Hour)
-		s.do(step.Tick{})
+		s.do(peer.Tick{})
 	}
 	s.pass(59 * time.Minute)
 	again()

@@ -10,7 +10,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/livesubs"
 	"github.com/graspd/graspd/internal/sync/peer/refusal"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -53,7 +52,7 @@ func (d *demanded) challenged(text string) {
 	}
 }
 
-func (d *demanded) sign() { d.effect(step.Authenticate{Challenge: d.auth.Challenge()}) }
+func (d *demanded) sign() { d.effect(Authenticate{Challenge: d.auth.Challenge()}) }
 
 // wait handles the refusal of a request. It returns when the request is to be sent
 // again: now, if it was sent before this relay was authenticated, never, if the
@@ -76,12 +75,12 @@ func (d *demanded) wait(why refusal.Kind, as demands.Manner) (time.Duration, boo
 }
 
 // verdict takes the relay's answer to our AUTH. It reports whether what waited for one is to go on.
-func (d *demanded) verdict(in step.Authenticated) bool {
+func (d *demanded) verdict(in Authenticated) bool {
 	if !d.auth.Answered(in.OK) {
 		return false
 	}
 	if in.OK {
-		d.report(step.Info, "the relay accepts graspd's authentication")
+		d.report(LevelInfo, "the relay accepts graspd's authentication")
 	} else {
 		d.unauthorized(in.Reason)
 	}
@@ -98,7 +97,7 @@ func (d *demanded) overdue() bool {
 }
 
 func (d *demanded) unauthorized(why string) {
-	d.report(step.Warn, "the relay demands authentication, and graspd could not authenticate", "cause", why)
+	d.report(LevelWarn, "the relay demands authentication, and graspd could not authenticate", "cause", why)
 }
 
 // retryAt is when what waited for the verdict is sent again, once there is one, or none is to come.
@@ -124,7 +123,7 @@ func (d *demanded) answered(r *request) {
 		return // it was asked by id, with kinds of its own
 	}
 	if d.kinds.Answered(r.Manner) {
-		d.report(step.Info, "the relay refuses filters without kinds: graspd adds kinds")
+		d.report(LevelInfo, "the relay refuses filters without kinds: graspd adds kinds")
 	}
 }
 
@@ -148,7 +147,7 @@ func doubt(t *task) nostr.Filter {
 // emptied adds kinds for a relay that silently answers nothing without.
 func (d *demanded) emptied() {
 	d.kinds.AnswersNothing()
-	d.report(step.Info, "the relay answers filters without kinds with nothing: graspd adds kinds")
+	d.report(LevelInfo, "the relay answers filters without kinds with nothing: graspd adds kinds")
 }
 
 // outdated says whether a live REQ was sent in a manner in which the relay brings nothing for it, or less than in the one of now.
@@ -173,7 +172,7 @@ func (d *demanded) upperRefused(r *request, text string) bool {
 		return false
 	}
 	if !known {
-		d.report(step.Info, "the relay refuses tag names in upper case: graspd asks without them", "text", text)
+		d.report(LevelInfo, "the relay refuses tag names in upper case: graspd asks without them", "text", text)
 	}
 	return true
 }

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -60,14 +59,14 @@ func (p *Peer) reconsider() {
 	}
 	p.conn.followed.Restart(p.now.Wall.Unix())
 	p.references.inquiry.Soon(p.now.Mono)
-	p.recatch(step.Catchup)
+	p.recatch(Catchup)
 }
 
 // leave ends the connection of a relay that is wanted no more. The backoff
 // stays, so that a want that comes and goes does not make for a dial each time.
 func (p *Peer) leave() {
 	if p.phase == phaseOpen || p.phase == phaseDialing {
-		p.effect(step.HangUp{Reason: "no longer needed"})
+		p.effect(HangUp{Reason: "no longer needed"})
 	}
 	p.close(phaseIdle)
 	p.books = books{met: p.met}

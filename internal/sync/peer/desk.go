@@ -5,7 +5,6 @@ import (
 
 	"github.com/graspd/graspd/internal/base/backoff"
 	"github.com/graspd/graspd/internal/status"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // desk is what all parts of a peer work at: what is configured, the time of the step under way, and what that step has to
@@ -13,7 +12,7 @@ import (
 type desk struct {
 	cfg  Config
 	now  backoff.Now
-	out  []step.Effect
+	out  []Effect
 	subs uint64 // how many requests got a name
 
 	counted status.Counters
@@ -25,10 +24,10 @@ func (d *desk) start(now backoff.Now) {
 	d.out, d.now = d.out[:0], now
 }
 
-func (d *desk) effect(e step.Effect) { d.out = append(d.out, e) }
+func (d *desk) effect(e Effect) { d.out = append(d.out, e) }
 
-func (d *desk) report(l step.Level, text string, args ...any) {
-	d.effect(step.Report{Level: l, Text: text, Args: args})
+func (d *desk) report(l Level, text string, args ...any) {
+	d.effect(Report{Level: l, Text: text, Args: args})
 }
 
 // newSub names a request: no name is used twice, however often the relay is connected to.

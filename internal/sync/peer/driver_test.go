@@ -11,7 +11,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/coverage"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/peer/threads/surveytest"
 )
 
@@ -24,18 +23,18 @@ type driver struct {
 	serve    func(sub string, filters []nostr.Filter) []*nostr.Event // of a stored REQ; nil = nothing
 	neg      func(f nostr.Filter) []*nostr.Event                     // what is reconciled; nil = nothing
 	own      func(f nostr.Filter) []*nostr.Event                     // the local set; nil = nothing
-	refuse   func(r step.Request) nostr.RelayMessage                 // instead of an answer
+	refuse   func(r peer.Request) nostr.RelayMessage                 // instead of an answer
 	closed   func(sub string)                                        // told of every CLOSE
-	hold     func(e step.Effect) bool                                // says whether not to answer
-	negFault func(e step.OpenNeg) nostr.RelayMessage                 // instead of an answer
+	hold     func(e peer.Effect) bool                                // says whether not to answer
+	negFault func(e peer.OpenNeg) nostr.RelayMessage                 // instead of an answer
 
 	remembered map[nostr.ID]bool // of own, what is not shown to others
 
-	queue   []step.Input
+	queue   []peer.Input
 	sets    map[string]*negentropy.Set
-	sent    []step.Effect
-	reports []step.Report
-	open    map[string]step.Request
+	sent    []peer.Effect
+	reports []peer.Report
+	open    map[string]peer.Request
 	most    int // REQs open at once
 	layer4  []layer4
 }
@@ -44,25 +43,25 @@ type driver struct {
 type layer4 struct {
 	at     time.Duration
 	filter *nostr.Filter
-	survey *step.Survey
-	class  step.Class
+	survey *peer.Survey
+	class  peer.Class
 }
 
-func (d *driver) noteReference(e step.Effect) {
+func (d *driver) noteReference(e peer.Effect) {
 	x := layer4{at: d.clock.Mono}
 	switch e := e.(type) {
-	case step.Survey:
+	case peer.Survey:
 		x.survey = &e
-	case step.Request:
+	case peer.Request:
 		if !d.peer.AsksReferences(e.Sub) {
 			return
 		}
 		x.filter, x.class = &e.Filters[0], e.Class
-	case step.OpenNeg:
+	case peer.OpenNeg:
 		if !d.peer.AsksReferences(e.Sub) {
 			return
 		}
-		x.filter, x.class = &e.Filter, step.Daily
+		x.filter, x.class = &e.Filter, peer.Daily
 	default:
 		return
 	}
@@ -74,7 +73,7 @@ func (d *driver) noteReference(e step.Effect) {
 func (d *driver) asked() []string {
 	var out []string
 	for _, x := range d.layer4 {
-		if x.filter == nil || x.filter.Limit != nil && isEdgeProbe(step.Request{Class: x.class, Filters: []nostr.Filter{*x.filter}}) {
+		if x.filter == nil || x.filter.Limit != nil && isEdgeProbe(peer.Request{Class: x.class, Filters: []nostr.Filter{*x.filter}}) {
 			continue
 		}
 		f := *x.filter
@@ -87,14 +86,14 @@ func (d *driver) asked() []string {
 }
 
 // sift tells which ids are not among the driver's own events.
-func (d *driver) sift(e step.Sift) step.Sifted {
+func (d *driver) sift(e peer.Sift) peer.Sifted {
 	known := make(map[nostr.ID]int64)
 	if d.own != nil {
 		for _, x := range d.own(nostr.Filter{}) {
 			known[x.ID] = x.CreatedAt
 		}
 	}
-	in := step.Sifted{Sub: e.Sub}
+	in := peer.Sifted{Sub: e.Sub}
 	for _, id := range e.IDs {
 		if at, ok := known[id]; ok {
 			in.Known = append(in.Known, nostr.Stamp{CreatedAt: at, ID: id})
@@ -108,19 +107,19 @@ func (d *driver) sift(e step.Sift) step.Sifted {
 func newDriver(t testing.TB, c peer.Config) *driver {
 	c.URL = here
 	return &driver{
-		t: t, peer: peer.NewPeer(c), clock: backoff.Now{Wall: epoch}, sets: map[string]*negentropy.Set{}, open: map[string]step.Request{},
+		t: t, peer: peer.NewPeer(c), clock: backoff.Now{Wall: epoch}, sets: map[string]*negentropy.Set{}, open: map[string]peer.Request{},
 	}
 }
 
 // connect gives the peer a Want and a connection.
 func (d *driver) connect(w *peer.Want, l capacity.Limits) {
 	d.t.Helper()
-	d.do(step.Wanted{Want: w})
-	d.do(step.Connected{Limits: l})
+	d.do(peer.Wanted{Want: w})
+	d.do(peer.Connected{Limits: l})
 }
 
 // do feeds an input and everything that follows from it at the same moment.
-func (d *driver) do(in step.Input) {
+func (d *driver) do(in peer.Input) {
 	d.t.Helper()
 	d.queue = append(d.queue, in)
 	for n := 0; len(d.queue) > 0; n++ {
@@ -152,7 +151,7 @@ func (d *driver) pass(t time.Duration) {
 			d.t.Fatalf("at %v it wants to be woken at %v", d.clock.Mono, at)
 		}
 		d.at(at)
-		d.do(step.Tick{})
+		d.do(peer.Tick{})
 	}
 }
 
@@ -161,36 +160,36 @@ func (d *driver) at(mono time.Duration) {
 	d.clock.Mono = mono
 }
 
-func (d *driver) frame(m nostr.RelayMessage) { d.queue = append(d.queue, step.Frame{Message: m}) }
+func (d *driver) frame(m nostr.RelayMessage) { d.queue = append(d.queue, peer.Frame{Message: m}) }
 
-func (d *driver) answer(e step.Effect) {
+func (d *driver) answer(e peer.Effect) {
 	if d.hold != nil && d.hold(e) {
 		return
 	}
 	switch e := e.(type) {
-	case step.Report:
+	case peer.Report:
 		d.reports = append(d.reports, e)
-	case step.HangUp:
-		d.open = map[string]step.Request{}
-	case step.CloseRequest:
+	case peer.HangUp:
+		d.open = map[string]peer.Request{}
+	case peer.CloseRequest:
 		delete(d.open, e.Sub)
 		if d.closed != nil {
 			d.closed(e.Sub)
 		}
-	case step.Forget:
+	case peer.Forget:
 		delete(d.open, e.Sub)
-	case step.Request:
+	case peer.Request:
 		d.req(e)
-	case step.LoadSet:
+	case peer.LoadSet:
 		own := set(d.own, e.Filter)
-		d.queue = append(d.queue, step.Loaded{Sub: e.Sub, Set: own, Values: d.valuesOf(own, e.Filter)})
-	case step.Sift:
+		d.queue = append(d.queue, peer.Loaded{Sub: e.Sub, Set: own, Values: d.valuesOf(own, e.Filter)})
+	case peer.Sift:
 		d.queue = append(d.queue, d.sift(e))
-	case step.Survey:
+	case peer.Survey:
 		d.queue = append(d.queue, d.survey(e))
-	case step.Attribute:
+	case peer.Attribute:
 		d.queue = append(d.queue, d.attribute(e))
-	case step.OpenNeg:
+	case peer.OpenNeg:
 		if d.negFault != nil {
 			if m := d.negFault(e); m != nil {
 				d.frame(m)
@@ -199,7 +198,7 @@ func (d *driver) answer(e step.Effect) {
 		}
 		d.sets[e.Sub] = set(d.neg, e.Filter)
 		d.negMsg(e.Sub, e.Msg)
-	case step.ContinueNeg:
+	case peer.ContinueNeg:
 		d.negMsg(e.Sub, e.Msg)
 	}
 }
@@ -249,7 +248,7 @@ func (d *driver) negMsg(sub string, msg []byte) {
 	d.frame(nostr.NegMsg{Sub: sub, Msg: reply})
 }
 
-func (d *driver) req(r step.Request) {
+func (d *driver) req(r peer.Request) {
 	d.open[r.Sub] = r
 	if d.refuse != nil {
 		if m := d.refuse(r); m != nil {
@@ -262,17 +261,17 @@ func (d *driver) req(r step.Request) {
 	}
 	if d.serve != nil {
 		for _, ev := range d.serve(r.Sub, r.Filters) {
-			d.queue = append(d.queue, step.Received{Sub: r.Sub, ID: ev.ID, At: ev.CreatedAt}, step.Decided{Sub: r.Sub, ID: ev.ID, New: true, Event: ev})
+			d.queue = append(d.queue, peer.Received{Sub: r.Sub, ID: ev.ID, At: ev.CreatedAt}, peer.Decided{Sub: r.Sub, ID: ev.ID, New: true, Event: ev})
 		}
 	}
 	d.frame(nostr.EOSE{Sub: r.Sub})
 }
 
 // requests returns what was sent of a class, but for probes.
-func (d *driver) requests(of ...step.Class) []step.Request {
-	var out []step.Request
+func (d *driver) requests(of ...peer.Class) []peer.Request {
+	var out []peer.Request
 	for _, e := range d.sent {
-		if r, ok := e.(step.Request); ok && !isKindsProbe(r) && !isEdgeProbe(r) {
+		if r, ok := e.(peer.Request); ok && !isKindsProbe(r) && !isEdgeProbe(r) {
 			for _, c := range of {
 				if r.Class == c {
 					out = append(out, r)
@@ -287,7 +286,7 @@ func (d *driver) requests(of ...step.Class) []step.Request {
 func (d *driver) following() []nostr.Filter {
 	var out []nostr.Filter
 	for _, r := range d.open {
-		if r.Class == step.Live {
+		if r.Class == peer.Live {
 			out = append(out, r.Filters...)
 		}
 	}
@@ -303,7 +302,7 @@ func wantOf(t testing.TB, events ...*nostr.Event) *peer.Want {
 }
 
 // survey reads the driver's own events.
-func (d *driver) survey(e step.Survey) step.Surveyed {
+func (d *driver) survey(e peer.Survey) peer.Surveyed {
 	s := surveytest.Shelve()
 	if d.own != nil {
 		s = surveytest.Shelve(d.own(nostr.Filter{})...)
@@ -312,12 +311,12 @@ func (d *driver) survey(e step.Survey) step.Surveyed {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return step.Surveyed{Sub: e.Sub, PageAnswer: in}
+	return peer.Surveyed{Sub: e.Sub, PageAnswer: in}
 }
 
 // attribute tells what the driver's own events name.
-func (d *driver) attribute(e step.Attribute) step.Attributed {
-	in := step.Attributed{Sub: e.Sub}
+func (d *driver) attribute(e peer.Attribute) peer.Attributed {
+	in := peer.Attributed{Sub: e.Sub}
 	for _, x := range d.own(nostr.Filter{}) {
 		if slices.Contains(e.IDs, x.ID) {
 			in.Names = append(in.Names, coverage.NamesOf(x))

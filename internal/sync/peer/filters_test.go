@@ -10,7 +10,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/peer/threads"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
@@ -53,7 +52,7 @@ func TestFiltersOfTheLayers(t *testing.T) {
 	}
 	expectFilters(t, "live", d.following(), append(rest(0), `{"kinds":[30617,30618,62],"limit":0}`))
 	var stored []nostr.Filter
-	for _, r := range d.requests(step.Catchup) {
+	for _, r := range d.requests(peer.Catchup) {
 		if len(r.Filters) != 1 {
 			t.Errorf("a stored request of %d filters", len(r.Filters))
 		}
@@ -137,7 +136,7 @@ func TestPacking(t *testing.T) {
 		if limits.MaxSubscriptions > 0 {
 			subs = limits.MaxSubscriptions
 		}
-		for _, q := range d.requests(step.Live, step.Catchup) {
+		for _, q := range d.requests(peer.Live, peer.Catchup) {
 			if n := len(nostr.AppendReq(nil, q.Sub, q.Filters...)); n > message {
 				fail("%s has %d bytes, %d are allowed", q.Sub, n, message)
 			}
@@ -150,7 +149,7 @@ func TestPacking(t *testing.T) {
 						fail("%s lists %d values", q.Sub, len(tag.Values))
 					}
 				}
-				if f.Limit == nil || *f.Limit > 500 || f.Since != nil || q.Class == step.Live && *f.Limit != 0 {
+				if f.Limit == nil || *f.Limit > 500 || f.Since != nil || q.Class == peer.Live && *f.Limit != 0 {
 					fail("%s asks %s", q.Sub, f.AppendJSON(nil)[:100])
 				}
 			}
@@ -166,7 +165,7 @@ func TestPacking(t *testing.T) {
 			all = append(all, peer.Asks(w, it)...)
 		}
 		var stored []nostr.Filter
-		for _, q := range d.requests(step.Catchup) {
+		for _, q := range d.requests(peer.Catchup) {
 			if !isTrial(q.Sub) {
 				stored = append(stored, q.Filters...)
 			}
@@ -196,7 +195,7 @@ func TestPackingWastesLittle(t *testing.T) {
 	f.Step()
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	d.connect(f.Wants[here], capacity.Limits{})
-	live := d.requests(step.Live)
+	live := d.requests(peer.Live)
 	if len(live) != 16 {
 		t.Fatalf("%d live REQs", len(live))
 	}

@@ -7,14 +7,13 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // fills is a relay that bears so many values in all REQs together, and a peer that wants more.
 func fills(t *testing.T, c peer.Config, roots, most int) (d *driver, refused *int) {
 	_, w := small(t, roots)
 	d, refused = newDriver(t, c), new(int)
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		all := map[string][]nostr.Filter{}
 		for sub, o := range d.open {
 			all[sub] = o.Filters

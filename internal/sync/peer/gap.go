@@ -5,15 +5,14 @@ import (
 
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/gaps"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // gapLevel is the weight of a gap. One that a full resync found is grave, as no catch-up before found it.
-func gapLevel(grave bool) step.Level {
+func gapLevel(grave bool) Level {
 	if grave {
-		return step.Error
+		return LevelError
 	}
-	return step.Warn
+	return LevelWarn
 }
 
 // noteGap counts and reports a gap if e, which request r brought first, is one.
@@ -27,7 +26,7 @@ func (p *Peer) noteGap(r *request, e *nostr.Event) {
 	}
 	p.counted.Gaps++
 	p.conn.keeper.gap()
-	grave := g.class == step.Daily
+	grave := g.class == Daily
 	if p.gaps.Note(p.now, g.class.String(), grave, e) {
 		p.report(gapLevel(grave), "gap: the relay did not send an event while graspd listened",
 			"event", e.ID.String(), "kind", e.Kind, "created", time.Unix(e.CreatedAt, 0).UTC(), "found_by", g.class.String())

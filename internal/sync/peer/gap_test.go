@@ -9,7 +9,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
 
@@ -56,7 +55,7 @@ func (g *gapWorld) has(at time.Duration, tag, value string) *nostr.Event {
 }
 
 // told returns what the log says of gaps: the ids of events, and sums.
-func (g *gapWorld) told(l step.Level) (ids []string, sums []int) {
+func (g *gapWorld) told(l peer.Level) (ids []string, sums []int) {
 	for _, r := range g.reports {
 		if len(r.Args) == 0 || r.Level != l {
 			continue
@@ -94,7 +93,7 @@ func TestGapsFoundByTheResync(t *testing.T) {
 	g.stored = append(g.stored, state)
 	want = append(want, state.ID.String())
 	g.pass(g.daily + 10*time.Minute)
-	got, _ := g.told(step.Error)
+	got, _ := g.told(peer.LevelError)
 	slices.Sort(got)
 	if slices.Sort(want); !slices.Equal(got, want) {
 		t.Errorf("told of %d gaps, want %d: %v, %v", len(got), len(want), got, want)
@@ -112,7 +111,7 @@ func TestGapsFoundByTheResync(t *testing.T) {
 	if slices.Sort(kept); !slices.Equal(kept, want) {
 		t.Errorf("kept %v, want %v", kept, want)
 	}
-	if warned, _ := g.told(step.Warn); len(warned) > 0 {
+	if warned, _ := g.told(peer.LevelWarn); len(warned) > 0 {
 		t.Errorf("warned of %v", warned)
 	}
 }
@@ -123,8 +122,8 @@ func TestGapsFoundByCatchUp(t *testing.T) {
 	_, w := small(t, 1)
 	g.driver = newDriver(t, peer.Config{NoNegentropy: true})
 	serving := false
-	g.refuse = func(r step.Request) nostr.RelayMessage {
-		if f := r.Filters[0]; !serving && r.Class != step.Live && len(f.Tags) > 0 && f.Tags[0].Name == 'A' {
+	g.refuse = func(r peer.Request) nostr.RelayMessage {
+		if f := r.Filters[0]; !serving && r.Class != peer.Live && len(f.Tags) > 0 && f.Tags[0].Name == 'A' {
 			return nostr.Notice{Text: "busy"}
 		}
 		return nil
@@ -143,7 +142,7 @@ func TestGapsFoundByCatchUp(t *testing.T) {
 	g.pass(200 * time.Second)
 	serving = true
 	g.pass(10 * time.Minute)
-	if got, _ := g.told(step.Warn); !g.brought[history.ID] || !slices.Equal(got, []string{gap.ID.String()}) {
+	if got, _ := g.told(peer.LevelWarn); !g.brought[history.ID] || !slices.Equal(got, []string{gap.ID.String()}) {
 		t.Errorf("warned of %v, want %v", got, gap.ID)
 	}
 }
@@ -155,7 +154,7 @@ func TestGapsOfItemsThatCameLater(t *testing.T) {
 	g.pass(time.Hour)
 	for range 60 { // until small REQs are merged, more than once
 		g.f.AddAll(g.f.Issue(5000, address(key(0), "x"))).Step()
-		g.do(step.Wanted{Want: g.f.Wants[here]})
+		g.do(peer.Wanted{Want: g.f.Wants[here]})
 		g.pass(time.Minute)
 	}
 	if n := g.peer.Status().LiveREQs; n > 30 {
@@ -171,7 +170,7 @@ func TestGapsOfItemsThatCameLater(t *testing.T) {
 		g.has(30*time.Minute, "E", g.root(0)).ID.String(),
 	}
 	g.pass(g.daily)
-	got, _ := g.told(step.Error)
+	got, _ := g.told(peer.LevelError)
 	slices.Sort(got)
 	if slices.Sort(want); !slices.Equal(got, want) {
 		t.Errorf("told of %v, want %v", got, want)
@@ -183,15 +182,15 @@ func TestGapsOfItemsThatCameLater(t *testing.T) {
 func TestNoGapsWhereNothingWasFollowed(t *testing.T) {
 	g := newGapWorld(t, 1)
 	g.pass(2 * time.Hour)
-	g.do(step.Disconnected{Reason: "reset"})
+	g.do(peer.Disconnected{Reason: "reset"})
 	g.has(2*time.Hour+time.Minute, "E", g.root(0))
 	g.pass(10 * time.Minute)
-	g.do(step.Connected{})
+	g.do(peer.Connected{})
 	g.pass(time.Hour)
 	before := time.Hour
 	for _, sub := range slices.Sorted(maps.Keys(g.open)) {
-		if r := g.open[sub]; r.Class == step.Live {
-			g.do(step.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: shutting down"}})
+		if r := g.open[sub]; r.Class == peer.Live {
+			g.do(peer.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: shutting down"}})
 		}
 	}
 	g.has(2*time.Hour+11*time.Minute+before, "E", g.root(0))
@@ -207,7 +206,7 @@ func TestNoGapsWhereTheClockWasSet(t *testing.T) {
 	g.pass(2 * time.Hour)
 	g.clock.Wall = g.clock.Wall.Add(10 * time.Hour)
 	e := g.has(5*time.Hour, "E", g.root(0))
-	g.do(step.Tick{})
+	g.do(peer.Tick{})
 	if n := g.peer.Gaps(); n != 0 || !g.brought[e.ID] {
 		t.Errorf("%d gaps", n)
 	}
@@ -244,25 +243,25 @@ func TestGapsAreToldSparingly(t *testing.T) {
 		g.has(time.Hour+time.Duration(i)*time.Minute, "E", g.root(0))
 	}
 	g.pass(g.daily + time.Minute)
-	lines, sums := g.told(step.Error)
+	lines, sums := g.told(peer.LevelError)
 	if len(lines) != 10 || len(sums) != 0 || g.peer.Gaps() != 25 {
 		t.Fatalf("%d lines, sums %v, %d gaps", len(lines), sums, g.peer.Gaps())
 	}
-	g.do(step.Disconnected{Reason: "reset"}) // the hour ends all the same
+	g.do(peer.Disconnected{Reason: "reset"}) // the hour ends all the same
 	g.pass(59 * time.Minute)
-	if lines, sums = g.told(step.Error); len(lines) != 10 || !slices.Equal(sums, []int{15}) {
+	if lines, sums = g.told(peer.LevelError); len(lines) != 10 || !slices.Equal(sums, []int{15}) {
 		t.Errorf("%d lines, sums %v", len(lines), sums)
 	}
 	g.pass(3 * time.Hour)
-	if _, sums = g.told(step.Error); len(sums) != 1 {
+	if _, sums = g.told(peer.LevelError); len(sums) != 1 {
 		t.Errorf("sums %v", sums)
 	}
-	g.do(step.Connected{})
+	g.do(peer.Connected{})
 	at := g.clock.Mono
 	g.pass(3 * time.Hour)
 	g.has(at+time.Hour, "E", g.root(0))
 	g.pass(26 * time.Hour)
-	if lines, _ = g.told(step.Error); len(lines) != 11 {
+	if lines, _ = g.told(peer.LevelError); len(lines) != 11 {
 		t.Errorf("%d lines after another day", len(lines))
 	}
 }

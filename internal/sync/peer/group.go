@@ -8,14 +8,13 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/reconcile"
 	"github.com/graspd/graspd/internal/sync/peer/refusal"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // group is up to a hundred items of one layer whose stored filters are asked
 // together and that are confirmed together.
 type group struct {
 	itemset.Lot
-	class  step.Class
+	class  Class
 	swept  bool          // there is no live REQ for them
 	over   bool          // done or abandoned
 	course course        // nil = by filters of its items

@@ -8,21 +8,20 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // isKindsProbe says whether a request asks with kinds for what a filter without
 // them brought nothing of.
-func isKindsProbe(r step.Request) bool {
+func isKindsProbe(r peer.Request) bool {
 	f := r.Filters[0]
-	return r.Class != step.Live && len(f.Kinds) == 16 && *f.Limit == 5
+	return r.Class != peer.Live && len(f.Kinds) == 16 && *f.Limit == 5
 }
 
 // probes counts them.
 func (d *driver) probes() int {
 	n := 0
 	for _, e := range d.sent {
-		if r, ok := e.(step.Request); ok && isKindsProbe(r) {
+		if r, ok := e.(peer.Request); ok && isKindsProbe(r) {
 			n++
 		}
 	}
@@ -30,8 +29,8 @@ func (d *driver) probes() int {
 }
 
 // demanding refuses filters without kinds, or with kind 1, as many relays of one make do.
-func demanding(text string) func(step.Request) nostr.RelayMessage {
-	return func(r step.Request) nostr.RelayMessage {
+func demanding(text string) func(peer.Request) nostr.RelayMessage {
+	return func(r peer.Request) nostr.RelayMessage {
 		for _, f := range r.Filters {
 			if len(f.Kinds) == 0 || slices.Contains(f.Kinds, nostr.KindNote) {
 				return nostr.Closed{Sub: r.Sub, Reason: text}
@@ -57,7 +56,7 @@ func kindsOf(filters []nostr.Filter, tag byte) int {
 	return n
 }
 
-func filtersOf(requests []step.Request) (out []nostr.Filter) {
+func filtersOf(requests []peer.Request) (out []nostr.Filter) {
 	for _, r := range requests {
 		out = append(out, r.Filters...)
 	}
@@ -72,7 +71,7 @@ func TestKindsAreAddedWhereTheyAreDemanded(t *testing.T) {
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	refused := 0
 	demands := demanding(botsText)
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		m := demands(r)
 		if m != nil {
 			refused++
@@ -86,10 +85,10 @@ func TestKindsAreAddedWhereTheyAreDemanded(t *testing.T) {
 	if n := kindsOf(d.following(), 'E'); n != 15 {
 		t.Errorf("live filters with %d kinds", n)
 	}
-	d.do(step.Disconnected{Reason: "reset"})
-	d.open = map[string]step.Request{}
+	d.do(peer.Disconnected{Reason: "reset"})
+	d.open = map[string]peer.Request{}
 	d.pass(time.Minute)
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	if refused != 2 {
 		t.Errorf("after a reconnect refused %d times", refused)
 	}
@@ -103,7 +102,7 @@ func TestKindsAreAddedWhereTheyAreDemanded(t *testing.T) {
 	}
 	d.sent = nil
 	d.pass(25 * time.Hour)
-	if n := kindsOf(filtersOf(d.requests(step.Catchup, step.Daily)), 'E'); n != 0 {
+	if n := kindsOf(filtersOf(d.requests(peer.Catchup, peer.Daily)), 'E'); n != 0 {
 		t.Errorf("the next day with %d kinds", n)
 	}
 	if n := kindsOf(d.following(), 'E'); n != 0 {
@@ -119,8 +118,8 @@ func TestKindsThatAreOfNoUse(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	refused := 0
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if f := r.Filters[0]; r.Class != step.Live && len(f.Tags) > 0 && f.Tags[0].Name == 'A' {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if f := r.Filters[0]; r.Class != peer.Live && len(f.Tags) > 0 && f.Tags[0].Name == 'A' {
 			refused++
 			return nostr.Closed{Sub: r.Sub, Reason: "restricted: events of this kind are for members"}
 		}
@@ -129,7 +128,7 @@ func TestKindsThatAreOfNoUse(t *testing.T) {
 	d.connect(w, capacity.Limits{})
 	d.pass(20 * time.Hour)
 	s := d.peer.Status()
-	if n := kindsOf(filtersOf(d.requests(step.Catchup)), 'E'); n != 0 || refused > 4 {
+	if n := kindsOf(filtersOf(d.requests(peer.Catchup)), 'E'); n != 0 || refused > 4 {
 		t.Errorf("refused %d times, other filters with %d kinds", refused, n)
 	}
 	if s.Confirmed.Roots != 3 || s.Confirmed.Repositories != 0 {
@@ -145,7 +144,7 @@ func TestKindsAreNotGuessed(t *testing.T) {
 		d.refuse = demanding(text)
 		d.connect(w, capacity.Limits{})
 		d.pass(time.Hour)
-		for _, f := range filtersOf(d.requests(step.Live, step.Catchup)) {
+		for _, f := range filtersOf(d.requests(peer.Live, peer.Catchup)) {
 			if len(f.Kinds) > 3 { // as announcements, with requests to vanish
 				t.Errorf("%q: asked for kinds %v", text, f.Kinds)
 				break
@@ -162,13 +161,13 @@ func tagless(f nostr.Filter) bool { return f.IDs == nil && (f.Kinds == nil || f.
 func TestEmptiedFiltersAreFoundOut(t *testing.T) {
 	l := newLibrary(30)
 	d := l.reader(t, 500)
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		if slices.ContainsFunc(r.Filters, tagless) {
 			return nostr.EOSE{Sub: r.Sub}
 		}
 		return nil
 	}
-	d.negFault = func(e step.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "could not parse command"} }
+	d.negFault = func(e peer.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "could not parse command"} }
 	_, w := small(t, 3)
 	d.connect(w, capacity.Limits{})
 	d.pass(2 * time.Minute)
@@ -179,7 +178,7 @@ func TestEmptiedFiltersAreFoundOut(t *testing.T) {
 		t.Errorf("%d probes", n)
 	}
 	for _, r := range d.open {
-		if r.Class == step.Live && len(r.Filters) > 1 && slices.ContainsFunc(r.Filters, tagless) {
+		if r.Class == peer.Live && len(r.Filters) > 1 && slices.ContainsFunc(r.Filters, tagless) {
 			t.Errorf("a live REQ that the relay ignores: %v", r.Filters)
 		}
 	}
@@ -187,9 +186,9 @@ func TestEmptiedFiltersAreFoundOut(t *testing.T) {
 		t.Errorf("live filters with %d kinds", n)
 	}
 	before := d.probes()
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	d.pass(time.Minute)
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	if d.probes() != before {
 		t.Error("probed again after a reconnect")
 	}
@@ -201,7 +200,7 @@ func TestKindsProbesAreFew(t *testing.T) {
 	l := newLibrary(5)
 	d := l.reader(t, 500)
 	l.events[0].Tags = nostr.Tags{{"a", address(key(0), "x")}}
-	d.negFault = func(e step.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "could not parse command"} }
+	d.negFault = func(e peer.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "could not parse command"} }
 	_, w := small(t, 3)
 	d.connect(w, capacity.Limits{})
 	d.pass(50 * time.Hour)
@@ -226,7 +225,7 @@ func TestKindsProbesAreFew(t *testing.T) {
 func TestKindsProbeRefused(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		if isKindsProbe(r) {
 			return nostr.Closed{Sub: r.Sub, Reason: "blocked: too many kinds"}
 		}
@@ -245,7 +244,7 @@ func TestNeededIDsAreAskedWithKinds(t *testing.T) {
 	l.events = append(l.events, other)
 	d := l.reader(t, 500)
 	d.refuse = demanding(botsText)
-	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		if len(e.Filter.Kinds) == 0 || slices.Contains(e.Filter.Kinds, nostr.KindNote) {
 			return nostr.NegErr{Sub: e.Sub, Reason: botsText}
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/paging"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -109,7 +108,7 @@ func (c *catchup) lostAsking(ids []nostr.ID) (narrower bool) {
 	if l.large[ids[0]]++; l.large[ids[0]] < fewLosses {
 		return true
 	}
-	c.report(step.Warn, "the relay ends the connection when it is asked for an event, which may be too large: graspd asks for it again once a day", "event", ids[0].String())
+	c.report(LevelWarn, "the relay ends the connection when it is asked for an event, which may be too large: graspd asks for it again once a day", "event", ids[0].String())
 	return true
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/peer/unsolicited"
 )
 
@@ -30,7 +29,7 @@ func small(t testing.TB, roots int) (*fold, *peer.Want) {
 func (d *driver) dials() int {
 	n := 0
 	for _, e := range d.sent {
-		if _, ok := e.(step.Dial); ok {
+		if _, ok := e.(peer.Dial); ok {
 			n++
 		}
 	}
@@ -40,7 +39,7 @@ func (d *driver) dials() int {
 // fails lets the next dial fail and returns how long the peer waits then.
 func (d *driver) fails() time.Duration {
 	d.t.Helper()
-	d.do(step.DialFailed{Reason: "refused"})
+	d.do(peer.DialFailed{Reason: "refused"})
 	at, ok := d.peer.Wake()
 	if !ok {
 		d.t.Fatal("never dials again")
@@ -63,43 +62,43 @@ func about(got, want time.Duration) bool { return got >= want && got <= want+wan
 func TestBackoffIsResetByProgressOnly(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, peer.Config{})
-	d.do(step.Wanted{Want: w})
+	d.do(peer.Wanted{Want: w})
 	for i, want := range []time.Duration{5, 10, 20} {
 		if got := d.fails(); !about(got, want*time.Second) {
 			t.Errorf("failure %d: waits %v", i+1, got)
 		}
 	}
 	// A handshake alone is no progress.
-	d.refuse = func(step.Request) nostr.RelayMessage { return nostr.Notice{Text: "hello"} }
-	d.do(step.Connected{})
-	d.do(step.Disconnected{Reason: "reset"})
+	d.refuse = func(peer.Request) nostr.RelayMessage { return nostr.Notice{Text: "hello"} }
+	d.do(peer.Connected{})
+	d.do(peer.Disconnected{Reason: "reset"})
 	if at, _ := d.peer.Wake(); !about(at-d.clock.Mono, 40*time.Second) {
 		t.Errorf("after a connection without progress it waits %v", at-d.clock.Mono)
 	}
 	d.pass(50 * time.Second)
 	// Nor is what was wanted and confirmed before, confirmed again.
 	d.refuse = nil
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	if s := d.peer.Status(); s.Failures != 0 || s.Health != status.Healthy || s.Phase != "live" {
 		t.Fatalf("after everything is confirmed: %+v", s)
 	}
 	for i := range 4 {
-		d.do(step.Disconnected{Reason: "reset"})
+		d.do(peer.Disconnected{Reason: "reset"})
 		if s := d.peer.Status(); s.Failures != i+1 || s.Health != status.Degraded {
 			t.Fatalf("after connection %d is lost: %+v", i, s)
 		}
 		d.pass(2 * time.Minute)
-		d.do(step.Connected{})
+		d.do(peer.Connected{})
 	}
 	// A new item is, and so are five minutes.
 	f.AddAll(f.Issue(9, address(key(0), "x"))).Step()
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	if s := d.peer.Status(); s.Failures != 0 {
 		t.Errorf("a newly confirmed item: %+v", s)
 	}
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	d.pass(time.Minute)
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	d.pass(5*time.Minute - time.Second)
 	if d.peer.Status().Failures != 1 {
 		t.Error("reset before five minutes")
@@ -113,7 +112,7 @@ func TestBackoffIsResetByProgressOnly(t *testing.T) {
 func TestDeadRelay(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, peer.Config{})
-	d.do(step.Wanted{Want: w})
+	d.do(peer.Wanted{Want: w})
 	for range 60 {
 		if d.fails() == 24*time.Hour {
 			break
@@ -122,17 +121,17 @@ func TestDeadRelay(t *testing.T) {
 	if s := d.peer.Status(); s.Health != status.Dead {
 		t.Fatalf("after days of failure: %+v", s)
 	}
-	d.do(step.DialFailed{Reason: "refused"})
+	d.do(peer.DialFailed{Reason: "refused"})
 	gain := func(owner int) int {
 		f.AddAll(f.Announce(key(owner), "y", 1, []string{us, string(here)})).Step()
 		before := d.dials()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		return d.dials() - before
 	}
 	if gain(1) != 1 {
 		t.Error("a new owner does not have a dead relay tried")
 	}
-	d.do(step.DialFailed{Reason: "refused"})
+	d.do(peer.DialFailed{Reason: "refused"})
 	d.pass(30 * time.Minute)
 	if gain(2) != 0 {
 		t.Error("a second time within an hour")
@@ -146,8 +145,8 @@ func TestDeadRelay(t *testing.T) {
 func TestDialAskedToSlowDown(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, peer.Config{})
-	d.do(step.Wanted{Want: w})
-	d.do(step.DialFailed{Reason: "429", SlowIt: true})
+	d.do(peer.Wanted{Want: w})
+	d.do(peer.DialFailed{Reason: "429", SlowIt: true})
 	if at, _ := d.peer.Wake(); at != 65*time.Second || d.peer.Status().Failures != 0 {
 		t.Errorf("waits %v, %+v", at, d.peer.Status())
 	}
@@ -156,7 +155,7 @@ func TestDialAskedToSlowDown(t *testing.T) {
 		for range times {
 			at, _ := d.peer.Wake()
 			d.pass(at - d.clock.Mono)
-			d.do(step.DialFailed{Reason: "429", SlowIt: true})
+			d.do(peer.DialFailed{Reason: "429", SlowIt: true})
 		}
 		return d.peer.Status().Failures
 	}
@@ -168,8 +167,8 @@ func TestDialAskedToSlowDown(t *testing.T) {
 	}
 	at, _ := d.peer.Wake()
 	d.pass(at - d.clock.Mono)
-	d.do(step.Connected{})
-	d.do(step.Disconnected{Reason: "lost"})
+	d.do(peer.Connected{})
+	d.do(peer.Disconnected{Reason: "lost"})
 	before := d.peer.Status().Failures
 	if n := refused(1); n != before {
 		t.Errorf("%d failures at the first refusal after a connection, %d before", n, before)
@@ -179,9 +178,9 @@ func TestDialAskedToSlowDown(t *testing.T) {
 func TestOurself(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, peer.Config{})
-	d.do(step.Wanted{Want: w})
-	d.do(step.DialFailed{Ourself: true})
-	d.do(step.Wanted{Want: w})
+	d.do(peer.Wanted{Want: w})
+	d.do(peer.DialFailed{Ourself: true})
+	d.do(peer.Wanted{Want: w})
 	if at, ok := d.peer.Wake(); ok || d.dials() != 1 {
 		t.Errorf("wakes at %v, %d dials", at, d.dials())
 	}
@@ -190,22 +189,22 @@ func TestOurself(t *testing.T) {
 func TestWantedNoMore(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, peer.Config{})
-	d.do(step.Wanted{})
+	d.do(peer.Wanted{})
 	d.connect(w, capacity.Limits{})
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	wake, _ := d.peer.Wake()
-	d.do(step.Wanted{})
+	d.do(peer.Wanted{})
 	if _, ok := d.peer.Wake(); ok {
 		t.Error("a relay that nobody wants wakes")
 	}
-	d.do(step.Wanted{Want: w})
+	d.do(peer.Wanted{Want: w})
 	if at, _ := d.peer.Wake(); at != wake || d.dials() != 1 {
 		t.Errorf("a want that comes and goes: dial at %v, not %v", at, wake)
 	}
 	d.pass(wake)
-	d.do(step.Connected{})
-	d.do(step.Wanted{})
-	if _, ok := d.sent[len(d.sent)-1].(step.HangUp); !ok {
+	d.do(peer.Connected{})
+	d.do(peer.Wanted{})
+	if _, ok := d.sent[len(d.sent)-1].(peer.HangUp); !ok {
 		t.Errorf("ended with %T", d.sent[len(d.sent)-1])
 	}
 	if s := d.peer.Status(); s.Connected || s.Phase != "idle" {
@@ -215,7 +214,7 @@ func TestWantedNoMore(t *testing.T) {
 
 // sinces returns the least since of the stored requests per first tag name, 0
 // where any has none.
-func sinces(requests []step.Request) map[string]int64 {
+func sinces(requests []peer.Request) map[string]int64 {
 	out := map[string]int64{}
 	for _, r := range requests {
 		f := r.Filters[0]
@@ -239,19 +238,19 @@ func TestQuickReconnect(t *testing.T) {
 	d := newDriver(t, peer.Config{})
 	d.connect(w, capacity.Limits{})
 	d.pass(72 * time.Hour)
-	d.do(step.Alive{})
+	d.do(peer.Alive{})
 	mark := d.clock.Wall
 	d.pass(time.Minute)
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	f.AddAll(f.Issue(9, address(key(0), "x"))).Step()
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	d.pass(10 * time.Minute)
 	d.sent = nil
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	if !d.peer.AllConfirmed() {
 		t.Fatal("not settled")
 	}
-	asked := sinces(d.requests(step.Catchup))
+	asked := sinces(d.requests(peer.Catchup))
 	if len(asked) != 8 { // #q of two layers
 		t.Errorf("asked %v", asked)
 	}
@@ -262,7 +261,7 @@ func TestQuickReconnect(t *testing.T) {
 	}
 	opens := 0
 	for _, e := range d.sent {
-		if o, ok := e.(step.OpenNeg); ok {
+		if o, ok := e.(peer.OpenNeg); ok {
 			opens++
 			if len(o.Filter.Tags[0].Values) != 1 || o.Filter.Since != nil {
 				t.Errorf("reconciles %s", o.Filter.AppendJSON(nil))
@@ -280,44 +279,44 @@ func TestQuickReconnectBroken(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, peer.Config{})
 	d.connect(w, capacity.Limits{})
-	d.do(step.Alive{})
+	d.do(peer.Alive{})
 	mark := d.clock
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	d.pass(10 * time.Minute)
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class != step.Live && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'E' {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class != peer.Live && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'E' {
 			return nostr.Notice{Text: "hm"} // and no answer
 		}
 		return nil
 	}
-	d.do(step.Connected{})
-	d.do(step.Alive{})
+	d.do(peer.Connected{})
+	d.do(peer.Alive{})
 	if got := d.peer.Mark(); got != mark || d.peer.AllConfirmed() {
 		t.Errorf("the mark moved to %v, settled %v", got, d.peer.AllConfirmed())
 	}
 	if got := d.peer.Status().LastAlive; !got.Equal(d.clock.Wall) {
 		t.Errorf("heard now, and last alive %v", got)
 	}
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	d.pass(time.Minute)
 	d.refuse, d.sent = nil, nil
-	d.do(step.Connected{})
-	for name, since := range sinces(d.requests(step.Catchup)) {
+	d.do(peer.Connected{})
+	for name, since := range sinces(d.requests(peer.Catchup)) {
 		want := mark.Wall.Add(-15 * time.Minute).Unix()
 		if read := want + 600; since != want && (since != read || strings.Contains(name, "#E")) { // what the broken connection has read counts
 			t.Errorf("%s is asked since %d, want %d", name, since, want)
 		}
 	}
-	d.do(step.Alive{})
+	d.do(peer.Alive{})
 	if got := d.peer.Mark(); got != d.clock {
 		t.Errorf("all is answered, and the mark is %v", got)
 	}
 	// Older than 15 minutes: everything.
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	d.pass(15 * time.Minute)
 	d.sent = nil
-	d.do(step.Connected{})
-	if n := len(d.requests(step.Catchup)); n != 0 {
+	d.do(peer.Connected{})
+	if n := len(d.requests(peer.Catchup)); n != 0 {
 		t.Errorf("%d queries by REQ of a relay that reconciles", n)
 	}
 	if !d.peer.AllConfirmed() {
@@ -335,14 +334,14 @@ func TestFullResync(t *testing.T) {
 		t.Errorf("%d effects before the resync", n)
 	}
 	d.pass(2*time.Hour + time.Minute)
-	daily := d.requests(step.Daily)
-	if len(daily) != 9 || len(d.requests(step.Live)) != 0 || !d.peer.AllConfirmed() {
-		t.Errorf("%d daily queries, %d live REQs, settled %v", len(daily), len(d.requests(step.Live)), d.peer.AllConfirmed())
+	daily := d.requests(peer.Daily)
+	if len(daily) != 9 || len(d.requests(peer.Live)) != 0 || !d.peer.AllConfirmed() {
+		t.Errorf("%d daily queries, %d live REQs, settled %v", len(daily), len(d.requests(peer.Live)), d.peer.AllConfirmed())
 	}
 	d.sent = nil
 	d.pass(25 * time.Hour)
-	if len(d.requests(step.Daily)) != 9 {
-		t.Errorf("the next day: %d queries", len(d.requests(step.Daily)))
+	if len(d.requests(peer.Daily)) != 9 {
+		t.Errorf("the next day: %d queries", len(d.requests(peer.Daily)))
 	}
 }
 
@@ -354,21 +353,21 @@ func TestClockSlip(t *testing.T) {
 		d.pass(time.Hour)
 		d.sent = nil
 		d.clock.Wall = d.clock.Wall.Add(slip)
-		d.do(step.Alive{})
+		d.do(peer.Alive{})
 		want := 9
 		if slip == 4*time.Minute {
 			want = 0
 		}
-		if n := len(d.requests(step.Catchup)); n != want {
+		if n := len(d.requests(peer.Catchup)); n != want {
 			t.Errorf("slip of %v: %d queries, want %d", slip, n, want)
 		}
 		// While not connected, too.
-		d.do(step.Disconnected{Reason: "reset"})
+		d.do(peer.Disconnected{Reason: "reset"})
 		d.clock.Wall = d.clock.Wall.Add(slip)
 		d.pass(time.Minute)
 		d.sent = nil
-		d.do(step.Connected{})
-		for name, since := range sinces(d.requests(step.Catchup)) {
+		d.do(peer.Connected{})
+		for name, since := range sinces(d.requests(peer.Catchup)) {
 			if since == 0 != (want > 0) {
 				t.Errorf("slip of %v: %s is asked since %d", slip, name, since)
 			}
@@ -379,15 +378,15 @@ func TestClockSlip(t *testing.T) {
 func TestLiveWithoutEOSE(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class == step.Live {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class == peer.Live {
 			return nostr.Notice{Text: "welcome"}
 		}
 		return nil
 	}
 	d.connect(w, capacity.Limits{})
 	d.pass(5*time.Second - 1)
-	if n := len(d.requests(step.Catchup)); n != 0 {
+	if n := len(d.requests(peer.Catchup)); n != 0 {
 		t.Errorf("%d stored queries before the live REQ counts as open", n)
 	}
 	d.pass(1)
@@ -401,18 +400,18 @@ func TestLiveEnded(t *testing.T) {
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	d.connect(w, capacity.Limits{})
 	d.pass(time.Hour)
-	sub := d.requests(step.Live)[0].Sub
+	sub := d.requests(peer.Live)[0].Sub
 	lost := d.clock.Wall
 	d.sent = nil
-	d.do(step.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: restarting"}})
-	if d.peer.AllConfirmed() || len(d.requests(step.Live)) != 0 {
+	d.do(peer.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: restarting"}})
+	if d.peer.AllConfirmed() || len(d.requests(peer.Live)) != 0 {
 		t.Error("an ended live REQ counts as open, or is repeated at once")
 	}
 	d.pass(time.Minute)
-	if len(d.requests(step.Live)) != 1 || !d.peer.AllConfirmed() {
-		t.Fatalf("%d live REQs after a minute", len(d.requests(step.Live)))
+	if len(d.requests(peer.Live)) != 1 || !d.peer.AllConfirmed() {
+		t.Fatalf("%d live REQs after a minute", len(d.requests(peer.Live)))
 	}
-	for name, since := range sinces(d.requests(step.Catchup)) {
+	for name, since := range sinces(d.requests(peer.Catchup)) {
 		if want := lost.Add(-15 * time.Minute).Unix(); since != want {
 			t.Errorf("%s is asked since %d, want %d", name, since, want)
 		}
@@ -422,8 +421,8 @@ func TestLiveEnded(t *testing.T) {
 func TestLimitZeroRefused(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class == step.Live && *r.Filters[0].Limit == 0 {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class == peer.Live && *r.Filters[0].Limit == 0 {
 			return nostr.Closed{Sub: r.Sub, Reason: "invalid limit 0"}
 		}
 		return nil
@@ -443,7 +442,7 @@ func TestTooManySubscriptions(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %d", how, most), func(t *testing.T) {
 				f, _ := small(t, 700)
 				d := newDriver(t, peer.Config{NoNegentropy: true, MaxTags: 20})
-				d.refuse = func(r step.Request) nostr.RelayMessage {
+				d.refuse = func(r peer.Request) nostr.RelayMessage {
 					if len(d.open) <= most {
 						return nil
 					}
@@ -462,7 +461,7 @@ func TestTooManySubscriptions(t *testing.T) {
 				}
 				live := 0
 				for _, q := range d.open {
-					if q.Class == step.Live {
+					if q.Class == peer.Live {
 						live++
 					}
 				}
@@ -478,8 +477,8 @@ func TestRateLimited(t *testing.T) {
 	_, w := small(t, 500)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	n := 0
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class != step.Live {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class != peer.Live {
 			if n++; n == 5 {
 				return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
 			}
@@ -496,14 +495,14 @@ func TestRateLimited(t *testing.T) {
 	if n > 7 {
 		t.Errorf("%d queries after the relay asked to slow down", n-5)
 	}
-	before := len(d.requests(step.Catchup))
+	before := len(d.requests(peer.Catchup))
 	d.pass(65*time.Second - 1)
-	if len(d.requests(step.Catchup)) != before || d.peer.AllConfirmed() {
-		t.Errorf("%d queries, then %d while asked to slow down", before, len(d.requests(step.Catchup)))
+	if len(d.requests(peer.Catchup)) != before || d.peer.AllConfirmed() {
+		t.Errorf("%d queries, then %d while asked to slow down", before, len(d.requests(peer.Catchup)))
 	}
 	live := 0
 	for _, q := range d.open {
-		if q.Class == step.Live {
+		if q.Class == peer.Live {
 			live++
 		}
 	}
@@ -522,8 +521,8 @@ func TestPauseStopsWhatRuns(t *testing.T) {
 	_, w := small(t, 300)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	var sent []string
-	waiting := func(r step.Request) nostr.RelayMessage {
-		if r.Class == step.Live {
+	waiting := func(r peer.Request) nostr.RelayMessage {
+		if r.Class == peer.Live {
 			return nil
 		}
 		sent = append(sent, r.Sub)
@@ -531,14 +530,14 @@ func TestPauseStopsWhatRuns(t *testing.T) {
 	}
 	d.refuse = waiting
 	d.connect(w, capacity.Limits{})
-	d.do(step.Frame{Message: nostr.EOSE{Sub: sent[0]}}) // layer 1, alone
+	d.do(peer.Frame{Message: nostr.EOSE{Sub: sent[0]}}) // layer 1, alone
 	if len(sent) != 3 {
 		t.Fatalf("%d queries", len(sent))
 	}
-	d.do(step.Frame{Message: nostr.Closed{Sub: sent[1], Reason: "rate-limited: slow down"}})
-	d.do(step.Received{Sub: sent[2], ID: nostr.ID{1}, At: 50})
-	d.do(step.Decided{Sub: sent[2], ID: nostr.ID{1}})
-	d.do(step.Frame{Message: nostr.EOSE{Sub: sent[2]}})
+	d.do(peer.Frame{Message: nostr.Closed{Sub: sent[1], Reason: "rate-limited: slow down"}})
+	d.do(peer.Received{Sub: sent[2], ID: nostr.ID{1}, At: 50})
+	d.do(peer.Decided{Sub: sent[2], ID: nostr.ID{1}})
+	d.do(peer.Frame{Message: nostr.EOSE{Sub: sent[2]}})
 	d.pass(64 * time.Second)
 	if len(sent) != 3 {
 		t.Errorf("%d queries while asked to slow down", len(sent)-3)
@@ -555,7 +554,7 @@ func TestRateLimitedByNotice(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	first := true
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		if first {
 			first = false
 			return nostr.Notice{Text: "rate limited"}
@@ -564,12 +563,12 @@ func TestRateLimitedByNotice(t *testing.T) {
 	}
 	d.connect(w, capacity.Limits{})
 	d.pass(64 * time.Second)
-	if n := len(d.sent); len(d.requests(step.Live)) != 1 || len(d.requests(step.Catchup)) != 0 {
+	if n := len(d.sent); len(d.requests(peer.Live)) != 1 || len(d.requests(peer.Catchup)) != 0 {
 		t.Errorf("%d effects while asked to slow down", n)
 	}
 	d.pass(time.Second)
-	if len(d.requests(step.Live)) != 2 || !d.peer.AllConfirmed() {
-		t.Errorf("%d live REQs, settled %v", len(d.requests(step.Live)), d.peer.AllConfirmed())
+	if len(d.requests(peer.Live)) != 2 || !d.peer.AllConfirmed() {
+		t.Errorf("%d live REQs, settled %v", len(d.requests(peer.Live)), d.peer.AllConfirmed())
 	}
 }
 
@@ -588,7 +587,7 @@ func TestLayersInOrder(t *testing.T) {
 	}
 	var held []string // open reconciliations, which are answered late
 	reached := 0
-	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		if n := layer(e.Filter); n > reached {
 			if len(held) > 0 {
 				t.Errorf("layer %d begins while %d of the last are open", n, len(held))
@@ -607,7 +606,7 @@ func TestLayersInOrder(t *testing.T) {
 		sub := held[0]
 		held = held[1:]
 		d.negMsg(sub, []byte{0x61})
-		d.do(step.Alive{})
+		d.do(peer.Alive{})
 	}
 	if !d.peer.AllConfirmed() || reached != 3 {
 		t.Errorf("reached layer %d, %+v", reached, d.peer.Status())
@@ -619,19 +618,19 @@ func TestClosedAfterEOSE(t *testing.T) {
 	_, w := small(t, 0)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	var sub string
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class != step.Live && sub == "" {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class != peer.Live && sub == "" {
 			sub = r.Sub
 			return nostr.Notice{Text: "wait"}
 		}
 		return nil
 	}
 	d.connect(w, capacity.Limits{})
-	d.do(step.Received{Sub: sub, ID: nostr.ID{1}, At: 5})
-	d.do(step.Frame{Message: nostr.EOSE{Sub: sub}})
-	d.do(step.Frame{Message: nostr.EOSE{Sub: sub}})
-	d.do(step.Frame{Message: nostr.Closed{Sub: sub}})
-	d.do(step.Decided{Sub: sub, ID: nostr.ID{1}})
+	d.do(peer.Received{Sub: sub, ID: nostr.ID{1}, At: 5})
+	d.do(peer.Frame{Message: nostr.EOSE{Sub: sub}})
+	d.do(peer.Frame{Message: nostr.EOSE{Sub: sub}})
+	d.do(peer.Frame{Message: nostr.Closed{Sub: sub}})
+	d.do(peer.Decided{Sub: sub, ID: nostr.ID{1}})
 	if !d.peer.AllConfirmed() {
 		t.Error("not settled")
 	}
@@ -643,10 +642,10 @@ func TestResyncWhileALiveREQWaits(t *testing.T) {
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	d.connect(w, capacity.Limits{})
 	d.pass(d.dailyAt(w) - 30*time.Second)
-	d.do(step.Frame{Message: nostr.Closed{Sub: d.requests(step.Live)[0].Sub, Reason: "error: restarting"}})
+	d.do(peer.Frame{Message: nostr.Closed{Sub: d.requests(peer.Live)[0].Sub, Reason: "error: restarting"}})
 	d.sent = nil
 	d.pass(2 * time.Minute)
-	asked := sinces(d.requests(step.Catchup, step.Daily))
+	asked := sinces(d.requests(peer.Catchup, peer.Daily))
 	for name, since := range asked {
 		if since != 0 {
 			t.Errorf("%s is asked since %d", name, since)
@@ -663,22 +662,22 @@ func TestResyncDuringReconnect(t *testing.T) {
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	d.connect(w, capacity.Limits{})
 	d.pass(d.dailyAt(w) - time.Minute)
-	d.do(step.Alive{})
-	d.do(step.Disconnected{Reason: "reset"})
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class != step.Live {
+	d.do(peer.Alive{})
+	d.do(peer.Disconnected{Reason: "reset"})
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class != peer.Live {
 			return nostr.Notice{Text: "no answer"}
 		}
 		return nil
 	}
 	d.pass(30 * time.Second)
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	d.pass(time.Minute) // the resync is due
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	d.refuse, d.sent = nil, nil
 	d.pass(30 * time.Second)
-	d.do(step.Connected{})
-	for name, since := range sinces(d.requests(step.Catchup, step.Daily)) {
+	d.do(peer.Connected{})
+	for name, since := range sinces(d.requests(peer.Catchup, peer.Daily)) {
 		if since != 0 {
 			t.Errorf("%s is asked since %d", name, since)
 		}
@@ -686,7 +685,7 @@ func TestResyncDuringReconnect(t *testing.T) {
 }
 
 // daily says whether a full resync was begun.
-func (d *driver) daily() bool { return len(d.requests(step.Daily)) > 0 }
+func (d *driver) daily() bool { return len(d.requests(peer.Daily)) > 0 }
 
 // dailyAt finds out when the first full resync of such a peer comes.
 func (d *driver) dailyAt(w *peer.Want) time.Duration {
@@ -703,8 +702,8 @@ func TestRefusedForADay(t *testing.T) {
 		_, w := small(t, 3)
 		d := newDriver(t, peer.Config{NoNegentropy: true})
 		refused := 0
-		d.refuse = func(r step.Request) nostr.RelayMessage {
-			if r.Class != step.Live && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'A' {
+		d.refuse = func(r peer.Request) nostr.RelayMessage {
+			if r.Class != peer.Live && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'A' {
 				refused++
 				return nostr.Closed{Sub: r.Sub, Reason: text}
 			}
@@ -722,8 +721,8 @@ func TestFailedRequestIsTriedAgain(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	var at []time.Duration
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class == step.Catchup && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'A' {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class == peer.Catchup && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'A' {
 			at = append(at, d.clock.Mono)
 			if len(at)%2 == 0 {
 				return nostr.Closed{Sub: r.Sub, Reason: "error: database"}
@@ -751,21 +750,21 @@ func TestVerdictsComeFirst(t *testing.T) {
 	_, w := small(t, 0)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	var sub string
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class != step.Live && len(r.Filters[0].Tags) == 0 && sub == "" {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class != peer.Live && len(r.Filters[0].Tags) == 0 && sub == "" {
 			sub = r.Sub
 			return nostr.Notice{Text: "wait"}
 		}
 		return nil
 	}
 	d.connect(w, capacity.Limits{})
-	d.do(step.Received{Sub: sub, ID: nostr.ID{1}, At: 100})
-	d.do(step.Frame{Message: nostr.EOSE{Sub: sub}})
+	d.do(peer.Received{Sub: sub, ID: nostr.ID{1}, At: 100})
+	d.do(peer.Frame{Message: nostr.EOSE{Sub: sub}})
 	d.pass(10 * time.Minute) // our own door takes its time
-	if d.peer.AllConfirmed() || len(d.requests(step.Catchup)) != 1 {
+	if d.peer.AllConfirmed() || len(d.requests(peer.Catchup)) != 1 {
 		t.Fatal("an undecided event does not count")
 	}
-	d.do(step.Decided{Sub: sub, ID: nostr.ID{1}, Outcome: policy.Refuse})
+	d.do(peer.Decided{Sub: sub, ID: nostr.ID{1}, Outcome: policy.Refuse})
 	if !d.peer.AllConfirmed() {
 		t.Error("not settled after the verdict")
 	}
@@ -775,9 +774,9 @@ func TestEventThatCouldNotBeStored(t *testing.T) {
 	_, w := small(t, 0)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	fail := true
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class != step.Live && len(r.Filters[0].Tags) == 0 && fail {
-			d.queue = append(d.queue, step.Received{Sub: r.Sub, ID: nostr.ID{1}, At: 100}, step.Decided{Sub: r.Sub, ID: nostr.ID{1}, Outcome: policy.Discard, Failed: true})
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class != peer.Live && len(r.Filters[0].Tags) == 0 && fail {
+			d.queue = append(d.queue, peer.Received{Sub: r.Sub, ID: nostr.ID{1}, At: 100}, peer.Decided{Sub: r.Sub, ID: nostr.ID{1}, Outcome: policy.Discard, Failed: true})
 		}
 		return nil
 	}
@@ -791,19 +790,19 @@ func TestEventThatCouldNotBeStored(t *testing.T) {
 		t.Error("not asked again")
 	}
 	// A live one as well, even where little was asked since a reconnect.
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	d.sent = nil
 	d.pass(time.Minute)
-	d.do(step.Connected{})
-	live := d.requests(step.Live)[0].Sub
-	d.do(step.Received{Sub: live, ID: nostr.ID{2}, At: 100})
-	d.do(step.Decided{Sub: live, ID: nostr.ID{2}, Outcome: policy.Discard, Failed: true})
+	d.do(peer.Connected{})
+	live := d.requests(peer.Live)[0].Sub
+	d.do(peer.Received{Sub: live, ID: nostr.ID{2}, At: 100})
+	d.do(peer.Decided{Sub: live, ID: nostr.ID{2}, Outcome: policy.Discard, Failed: true})
 	if d.peer.AllConfirmed() {
 		t.Error("still confirmed although a live event is not here")
 	}
 	d.sent = nil
 	d.pass(time.Minute)
-	for name, since := range sinces(d.requests(step.Catchup)) {
+	for name, since := range sinces(d.requests(peer.Catchup)) {
 		if since != 0 {
 			t.Errorf("%s is asked since %d", name, since)
 		}
@@ -829,14 +828,14 @@ func TestBadFrames(t *testing.T) {
 			d := newDriver(t, peer.Config{NoNegentropy: true})
 			d.connect(w, capacity.Limits{})
 			for range c.good {
-				d.do(step.Received{Sub: "l1"})
-				d.do(step.Decided{Sub: "l1", Outcome: policy.Duplicate})
+				d.do(peer.Received{Sub: "l1"})
+				d.do(peer.Decided{Sub: "l1", Outcome: policy.Duplicate})
 			}
 			for range c.bad {
 				if !d.peer.Status().Connected {
 					break
 				}
-				d.do(step.Unasked{Count: 1})
+				d.do(peer.Unasked{Count: 1})
 				d.pass(c.spread)
 			}
 			s := d.peer.Status()
@@ -853,8 +852,8 @@ func TestBadFrames(t *testing.T) {
 		for ; d.peer.Status().Connected && n < 30_000; n++ {
 			id := nostr.ID{byte(n), byte(n >> 8), byte(n >> 16)}
 			for range 2 {
-				d.do(step.Received{Sub: "l1", ID: id})
-				d.do(step.Decided{Sub: "l1", ID: id, Outcome: policy.Invalid})
+				d.do(peer.Received{Sub: "l1", ID: id})
+				d.do(peer.Decided{Sub: "l1", ID: id, Outcome: policy.Invalid})
 			}
 		}
 		if n < unsolicited.MostForged || n == 30_000 {
@@ -865,15 +864,15 @@ func TestBadFrames(t *testing.T) {
 
 // A relay that floods whenever it is connected backs off, whatever else it answers.
 func TestFloodsAreForgivenByTimeOnly(t *testing.T) {
-	for name, flood := range map[string]step.Input{
-		"messages": step.Unasked{Count: 1000},
-		"frames":   step.Disconnected{Reason: "too many frames", Flood: true},
+	for name, flood := range map[string]peer.Input{
+		"messages": peer.Unasked{Count: 1000},
+		"frames":   peer.Disconnected{Reason: "too many frames", Flood: true},
 	} {
 		t.Run(name, func(t *testing.T) { forgivenByTimeOnly(t, flood) })
 	}
 }
 
-func forgivenByTimeOnly(t *testing.T, flood step.Input) {
+func forgivenByTimeOnly(t *testing.T, flood peer.Input) {
 	f, w := small(t, 1)
 	d := newDriver(t, peer.Config{})
 	d.connect(w, capacity.Limits{})
@@ -883,9 +882,9 @@ func forgivenByTimeOnly(t *testing.T, flood step.Input) {
 			t.Errorf("flood %d: waits %v", i+1, at-d.clock.Mono)
 		}
 		f.AddAll(f.Issue(int64(10+i), address(key(0), "x"))).Step() // something new to confirm
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		d.pass(want * time.Second * 5 / 4)
-		d.do(step.Connected{})
+		d.do(peer.Connected{})
 		if !d.peer.AllConfirmed() {
 			t.Fatal("not settled")
 		}
@@ -909,7 +908,7 @@ func TestNoNegentropy(t *testing.T) {
 			_, w := small(t, 300)
 			d := newDriver(t, peer.Config{})
 			opens := 0
-			d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+			d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 				opens++
 				return answer(e.Sub)
 			}
@@ -939,11 +938,11 @@ func TestNoNegentropy(t *testing.T) {
 	t.Run("drop", func(t *testing.T) {
 		_, w := small(t, 300)
 		d := newDriver(t, peer.Config{})
-		d.negFault = func(step.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "?"} }
+		d.negFault = func(peer.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "?"} }
 		d.connect(w, capacity.Limits{})
-		d.do(step.Disconnected{Reason: "reset"})
+		d.do(peer.Disconnected{Reason: "reset"})
 		d.pass(time.Minute)
-		d.do(step.Connected{})
+		d.do(peer.Connected{})
 		if !d.peer.AllConfirmed() || d.peer.Status().Negentropy != "refused" {
 			t.Errorf("%+v", d.peer.Status())
 		}
@@ -954,7 +953,7 @@ func TestSessionLostToARace(t *testing.T) {
 	_, w := small(t, 300)
 	d := newDriver(t, peer.Config{})
 	lost := map[string]bool{}
-	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		if k := e.Filter.Key(); !lost[k] {
 			lost[k] = true
 			return nostr.NegErr{Sub: e.Sub, Reason: "CLOSED"}
@@ -962,8 +961,8 @@ func TestSessionLostToARace(t *testing.T) {
 		return nil
 	}
 	d.connect(w, capacity.Limits{})
-	if s := d.peer.Status(); s.Negentropy != "works" || !d.peer.AllConfirmed() || len(d.requests(step.Catchup)) != 0 {
-		t.Errorf("%d queries by REQ, %+v", len(d.requests(step.Catchup)), s)
+	if s := d.peer.Status(); s.Negentropy != "works" || !d.peer.AllConfirmed() || len(d.requests(peer.Catchup)) != 0 {
+		t.Errorf("%d queries by REQ, %+v", len(d.requests(peer.Catchup)), s)
 	}
 }
 
@@ -973,17 +972,17 @@ func TestUptime(t *testing.T) {
 	if d.peer.Status().Uptime != nil {
 		t.Error("known before any time has passed")
 	}
-	d.do(step.Tick{})
+	d.do(peer.Tick{})
 	d.pass(time.Hour)
-	d.do(step.Wanted{Want: w}) // what was before counts for nothing
+	d.do(peer.Wanted{Want: w}) // what was before counts for nothing
 	d.pass(30 * time.Second)
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	d.pass(3 * time.Minute)
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	d.at(d.clock.Mono + 5*time.Second)
-	d.do(step.DialFailed{Reason: "refused"}) // nothing was dialed
+	d.do(peer.DialFailed{Reason: "refused"}) // nothing was dialed
 	d.at(d.clock.Mono + 25*time.Second)
-	d.do(step.Tick{})
+	d.do(peer.Tick{})
 	u := d.peer.Record().Uptime
 	if u.Connected != 3*time.Minute || u.Not != time.Minute {
 		t.Errorf("%+v", u)
@@ -991,9 +990,9 @@ func TestUptime(t *testing.T) {
 	if r := d.peer.Status().Uptime; r == nil || *r != 0.75 {
 		t.Errorf("%+v", d.peer.Status())
 	}
-	d.do(step.Wanted{})
+	d.do(peer.Wanted{})
 	d.pass(time.Hour)
-	d.do(step.Tick{})
+	d.do(peer.Tick{})
 	if got := d.peer.Record().Uptime; got != u {
 		t.Errorf("wanted no more, and yet %+v", got)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
 
@@ -207,8 +206,8 @@ func (w *world) live() {
 			w.skew += time.Duration(w.r.IntN(120)-60) * time.Minute
 		case p == 15 && w.want != nil:
 			w.note("want: none")
-			w.step(step.Wanted{})
-			w.after(w.some(0, 120_000), func() { w.step(step.Wanted{Want: w.want}) })
+			w.step(peer.Wanted{})
+			w.after(w.some(0, 120_000), func() { w.step(peer.Wanted{Want: w.want}) })
 		}
 		w.run(w.mono+pick(w.r, w.some(0, 300), w.some(0, 10_000), w.some(0, 100_000), w.some(0, 2_000_000), w.some(0, 20_000_000)), nil)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/livesubs"
 	"github.com/graspd/graspd/internal/sync/peer/reqfilter"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -30,14 +29,14 @@ type following struct {
 
 // beside is what following asks of the stored side.
 type beside interface {
-	addGroups(l itemset.Lot, class step.Class, swept bool) // asks for the stored events of a lot
-	askSwept(l itemset.Lot, due time.Duration)             // asks for what is stored of swept items, whose turn came at due
-	dropGroups(match func(*group) bool)                    // gives up the groups that match
-	lose(gone func(want.Item) bool)                        // gives up items in all groups
-	swept() []want.Item                                    // the swept items whose stored events are being asked for
-	openREQs() int                                         // how many stored REQs are open
-	pause()                                                // asks for nothing stored for a while, as the relay asked to slow down
-	regroupWithout(is func(want.Item) bool)                // begins the groups anew without the items that match
+	addGroups(l itemset.Lot, class Class, swept bool) // asks for the stored events of a lot
+	askSwept(l itemset.Lot, due time.Duration)        // asks for what is stored of swept items, whose turn came at due
+	dropGroups(match func(*group) bool)               // gives up the groups that match
+	lose(gone func(want.Item) bool)                   // gives up items in all groups
+	swept() []want.Item                               // the swept items whose stored events are being asked for
+	openREQs() int                                    // how many stored REQs are open
+	pause()                                           // asks for nothing stored for a while, as the relay asked to slow down
+	regroupWithout(is func(want.Item) bool)           // begins the groups anew without the items that match
 }
 
 // wary is who takes items out of all places that the relay may refuse a request for.
@@ -60,7 +59,7 @@ type keeper interface {
 	decided(out policy.Outcome)
 	leaving() bool // whether it is to end with the step under way
 	gap()          // hears of an event that no live REQ brought
-	askAgain(l *livesubs.REQ, class step.Class)
+	askAgain(l *livesubs.REQ, class Class)
 }
 
 // terms are the facts by which livesubs.Side decides now. A filter carries more values than usual where the usual
@@ -169,7 +168,7 @@ func (f *following) sweep(x livesubs.Swept) {
 		f.stored.dropGroups(holding(x.REQ.Lots()))
 	}
 	for _, l := range x.Lots {
-		f.stored.addGroups(l, step.Catchup, true)
+		f.stored.addGroups(l, Catchup, true)
 	}
 }
 
@@ -211,7 +210,7 @@ func (f *following) closeAll() {
 }
 
 // catchUp asks for the stored events of lots.
-func (f *following) catchUp(lots []itemset.Lot, class step.Class) {
+func (f *following) catchUp(lots []itemset.Lot, class Class) {
 	for _, x := range lots {
 		f.stored.addGroups(x, class, false)
 	}
@@ -245,7 +244,7 @@ func (f *following) sendLive(l *livesubs.REQ, filters []nostr.Filter, values int
 	f.side.Send(l, how)
 	f.add(&request{sub: how.Sub, live: l, Manner: how.Manner})
 	f.paced()
-	f.effect(step.Request{Sub: how.Sub, Class: step.Live, Filters: filters})
+	f.effect(Request{Sub: how.Sub, Class: Live, Filters: filters})
 }
 
 // liveOpened begins the catch-up of the items.
@@ -259,7 +258,7 @@ func (f *following) liveOpened(l *livesubs.REQ) {
 		f.keeper.opened(l)
 		return
 	}
-	f.catchUp(l.Lots(), step.Catchup)
+	f.catchUp(l.Lots(), Catchup)
 }
 
 // heard reports whether the relay has answered a live REQ by EOSE.
@@ -339,7 +338,7 @@ func (f *following) cancelMergeOf(is func(*livesubs.REQ) bool) {
 }
 
 // askAgain asks for all stored events of all wanted items again, but for the excepted ones. Swept items wait for a live REQ.
-func (f *following) askAgain(class step.Class, except func(want.Item) bool) {
+func (f *following) askAgain(class Class, except func(want.Item) bool) {
 	placed := f.side.Anew(f.wanted.Has)
 	for _, it := range f.inOrder() {
 		if placed.Put(it) && !except(it) {

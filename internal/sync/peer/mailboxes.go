@@ -3,7 +3,6 @@ package peer
 import (
 	"time"
 
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -33,7 +32,7 @@ func (p *Peer) tendVisit() {
 	if !p.want.OnlyMailbox() || p.references.inquiry.Active() || p.references.inquiry.Due(p.now.Mono) || len(c.running) > 0 {
 		return
 	}
-	p.effect(step.HangUp{Reason: "asked for all"})
+	p.effect(HangUp{Reason: "asked for all"})
 	p.suspects.end()
 	p.comparing.end()
 	p.references.end()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/mailbox"
-	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/peer"
 )
 
 // correspond makes the relay the mailbox of some who write there.
@@ -37,8 +37,8 @@ func TestLivesOfMailboxes(t *testing.T) {
 			if w.want == nil {
 				return
 			}
-			w.step(step.Wanted{Want: w.want.WithMailbox(nil)})
-			w.step(step.Wanted{Want: w.want})
+			w.step(peer.Wanted{Want: w.want.WithMailbox(nil)})
+			w.step(peer.Wanted{Want: w.want})
 		})
 		w.settle()
 		if s := w.peer.Status(); w.letters.Size() == 0 || s.Mailbox != w.letters.Size() {

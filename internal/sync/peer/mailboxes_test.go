@@ -14,7 +14,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/history"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -52,9 +51,9 @@ func newCorrespondence(t *testing.T, n int) *correspondence {
 // visited is a driver whose relay accepts every connection.
 func (c *correspondence) visited(t *testing.T) *driver {
 	d := c.reader(t, 500)
-	d.hold = func(e step.Effect) bool {
-		if _, ok := e.(step.Dial); ok {
-			d.queue = append(d.queue, step.Connected{})
+	d.hold = func(e peer.Effect) bool {
+		if _, ok := e.(peer.Dial); ok {
+			d.queue = append(d.queue, peer.Connected{})
 			return true
 		}
 		return false
@@ -66,7 +65,7 @@ func (c *correspondence) only() *peer.Want { return want.Nothing().WithMailbox(c
 
 func (d *driver) hangups() (n int) {
 	for _, e := range d.sent {
-		if _, ok := e.(step.HangUp); ok {
+		if _, ok := e.(peer.HangUp); ok {
 			n++
 		}
 	}
@@ -76,7 +75,7 @@ func (d *driver) hangups() (n int) {
 func TestARelayThatIsOnlyAMailboxIsVisited(t *testing.T) {
 	c := newCorrespondence(t, 45)
 	d := c.visited(t)
-	d.do(step.Wanted{Want: c.only()})
+	d.do(peer.Wanted{Want: c.only()})
 	for day := 1; day <= 3; day++ {
 		d.passChecked(20 * time.Minute)
 		if !c.has(c.wrote...) {
@@ -99,7 +98,7 @@ func TestARelayThatIsOnlyAMailboxIsVisited(t *testing.T) {
 	}
 	var last time.Duration
 	for i, x := range d.layer4 {
-		if x.survey != nil || x.class == step.Live {
+		if x.survey != nil || x.class == peer.Live {
 			t.Errorf("step %d: %+v", i, x)
 		}
 		if i > 0 && x.at-last < peer.ReferencePace && len(x.filter.Tags) > 0 != (len(d.layer4[i-1].filter.Tags) > 0) {
@@ -107,7 +106,7 @@ func TestARelayThatIsOnlyAMailboxIsVisited(t *testing.T) {
 		}
 		last = x.at
 	}
-	if rest := d.requests(step.Live, step.Catchup); len(rest) > 0 {
+	if rest := d.requests(peer.Live, peer.Catchup); len(rest) > 0 {
 		t.Errorf("it is asked for %+v", rest)
 	}
 }
@@ -118,7 +117,7 @@ func TestANamedRelayIsAMailboxToo(t *testing.T) {
 	own := c.Event(nip34.KindGraspList, key(100), 1_700_000_000)
 	c.theirs(own) // nothing but a mailbox or an author's question leads there
 	d := c.visited(t)
-	d.do(step.Wanted{Want: c.want.WithMailbox(c.share)})
+	d.do(peer.Wanted{Want: c.want.WithMailbox(c.share)})
 	d.passChecked(time.Hour)
 	if s := d.peer.Status(); s.OnlyMailbox || s.Mailbox != 30 || s.Phase != "live" || c.has(own) || len(d.layer4) > 0 {
 		t.Fatalf("%+v", s)
@@ -138,19 +137,19 @@ func TestANamedRelayBecomesAnIndex(t *testing.T) {
 	list := c.Event(nostr.KindRelayList, key(300), 1_700_000_000)
 	c.theirs(list)
 	d := c.visited(t)
-	d.do(step.Wanted{Want: c.want})
+	d.do(peer.Wanted{Want: c.want})
 	d.pass(time.Minute)
 	index := &mailbox.Mailbox{Index: []nostr.PubKey{key(300)}}
-	d.do(step.Wanted{Want: c.want.WithMailbox(index)})
+	d.do(peer.Wanted{Want: c.want.WithMailbox(index)})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); !c.has(list) || !s.Index || s.Phase != "live" || d.dials() != 1 {
 		t.Fatalf("has the list %v, %+v", c.has(list), s)
 	}
 	asked := len(d.layer4)
 	for range 50 { // who comes and goes does not make it be asked in a loop
-		d.do(step.Wanted{Want: c.want})
+		d.do(peer.Wanted{Want: c.want})
 		d.pass(time.Minute)
-		d.do(step.Wanted{Want: c.want.WithMailbox(index)})
+		d.do(peer.Wanted{Want: c.want.WithMailbox(index)})
 		d.pass(time.Minute)
 	}
 	if n := len(d.layer4) - asked; n > 0 {
@@ -161,22 +160,22 @@ func TestANamedRelayBecomesAnIndex(t *testing.T) {
 func TestAMailboxBecomesNamedAndBack(t *testing.T) {
 	c := newCorrespondence(t, 30)
 	d := c.visited(t)
-	d.do(step.Wanted{Want: c.only()})
+	d.do(peer.Wanted{Want: c.only()})
 	d.pass(5 * time.Second)
 	if n := len(d.following()); n != 0 || !d.peer.Status().Connected {
 		t.Fatalf("%d live filters, connected %v", n, d.peer.Status().Connected)
 	}
-	d.do(step.Wanted{Want: c.want.WithMailbox(c.share)})
+	d.do(peer.Wanted{Want: c.want.WithMailbox(c.share)})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); len(d.following()) == 0 || s.Want.Repositories != 1 || s.Want.Roots != 1 || s.Confirmed != s.Want || s.Phase != "live" || d.hangups() != 0 {
 		t.Fatalf("named: %+v", s)
 	}
-	d.do(step.Wanted{Want: want.Nothing().WithMailbox(c.share)})
+	d.do(peer.Wanted{Want: want.Nothing().WithMailbox(c.share)})
 	d.passChecked(time.Hour)
 	if s := d.peer.Status(); s.Connected || s.Want.Items() != 0 || s.Confirmed.Items() != 0 || d.dials() != 1 {
 		t.Fatalf("only a mailbox again: %+v", s)
 	}
-	d.do(step.Wanted{Want: c.want})
+	d.do(peer.Wanted{Want: c.want})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); s.Phase != "live" || s.Mailbox != 0 || s.Confirmed != s.Want || s.Want.Repositories != 1 {
 		t.Fatalf("named again: %+v", s)
@@ -187,12 +186,12 @@ func TestAVisitThatIsLostGoesOn(t *testing.T) {
 	c := newCorrespondence(t, 45)
 	d := c.visited(t)
 	begun := d.clock.Mono
-	d.do(step.Wanted{Want: c.only()})
+	d.do(peer.Wanted{Want: c.only()})
 	for lost := 0; !c.has(c.wrote...); {
 		d.pass(5 * time.Second)
 		if d.peer.Status().Connected {
-			d.do(step.Disconnected{Reason: "gone"})
-			d.open = map[string]step.Request{}
+			d.do(peer.Disconnected{Reason: "gone"})
+			d.open = map[string]peer.Request{}
 			lost++
 		}
 		if d.clock.Mono > begun+22*time.Hour { // a full resync would go on
@@ -209,9 +208,9 @@ func TestAMailboxThatIsNotWelcomeIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCorrespondence(t, 45)
 			d := c.visited(t)
-			d.negFault = func(e step.OpenNeg) nostr.RelayMessage { return nostr.Closed{Sub: e.Sub, Reason: m.Reason} }
-			d.refuse = func(r step.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: m.Reason} }
-			d.do(step.Wanted{Want: c.only()})
+			d.negFault = func(e peer.OpenNeg) nostr.RelayMessage { return nostr.Closed{Sub: e.Sub, Reason: m.Reason} }
+			d.refuse = func(r peer.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: m.Reason} }
+			d.do(peer.Wanted{Want: c.only()})
 			d.passChecked(2 * time.Hour)
 			if s := d.peer.Status(); s.Connected || len(d.layer4) > 8 || d.dials() != 1 {
 				t.Errorf("%d steps, %d dials, %+v", len(d.layer4), d.dials(), s)
@@ -236,7 +235,7 @@ func TestAVisitIsBounded(t *testing.T) {
 		}
 		return out
 	}
-	d.do(step.Wanted{Want: c.only()})
+	d.do(peer.Wanted{Want: c.only()})
 	d.pass(20 * time.Hour)
 	if n := len(d.layer4); n > peer.ReferenceSteps+peer.MostQuestion || n < peer.ReferenceSteps/2 {
 		t.Errorf("%d steps", n)
@@ -249,7 +248,7 @@ func TestAVisitIsBounded(t *testing.T) {
 func TestVisitsAreNotRepeatedByARestart(t *testing.T) {
 	c := newCorrespondence(t, 5)
 	d := c.visited(t)
-	d.do(step.Wanted{Want: c.only()})
+	d.do(peer.Wanted{Want: c.only()})
 	if r := (history.Record{}); !r.VisitDue(peer.Defaults().Terms(), peer.Defaults().Resync, d.clock.Wall) {
 		t.Errorf("before the first visit: %+v", r)
 	}
@@ -271,12 +270,12 @@ func TestVisitsAreNotRepeatedByARestart(t *testing.T) {
 	}
 	again := c.visited(t)
 	again.peer, again.clock = peer.NewPeer(peer.Config{URL: here, Past: r}), backoff.Now{Wall: d.clock.Wall}
-	again.do(step.Wanted{Want: c.only()})
+	again.do(peer.Wanted{Want: c.only()})
 	again.pass(20 * time.Hour)
 	if n := again.dials(); n != 0 {
 		t.Errorf("%d visits on the day of one", n)
 	}
-	again.do(step.Retry{})
+	again.do(peer.Retry{})
 	again.pass(time.Hour)
 	if n := again.dials(); n != 1 || len(again.layer4) == 0 {
 		t.Errorf("the operator asks: %d visits, %d steps", n, len(again.layer4))
@@ -289,12 +288,12 @@ func TestAVisitThatIsAskedForDuringOne(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		c := newCorrespondence(t, 5)
 		d := c.visited(t)
-		d.do(step.Wanted{Want: c.only()})
+		d.do(peer.Wanted{Want: c.only()})
 		if !d.peer.Status().Connected {
 			t.Fatal("no visit is under way")
 		}
 		if asked {
-			d.do(step.Retry{})
+			d.do(peer.Retry{})
 		}
 		d.pass(time.Hour)
 		if d.dials() != 1 || d.peer.Status().Connected {
@@ -310,7 +309,7 @@ func TestAVisitThatIsAskedForDuringOne(t *testing.T) {
 func TestWhatAMailboxMakesOfItsSlot(t *testing.T) {
 	c := newCorrespondence(t, 5)
 	d := c.visited(t)
-	d.do(step.Wanted{Want: c.only()})
+	d.do(peer.Wanted{Want: c.only()})
 	during := fmt.Sprint(history.UseOf(d.peer.Status()))
 	d.pass(time.Hour)
 	if after := fmt.Sprint(history.UseOf(d.peer.Status())); during != "0" || after != "3" {

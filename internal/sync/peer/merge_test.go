@@ -9,15 +9,14 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // watch calls see with the filters that are live after every effect, as the relay
 // sees them: a REQ counts from its EOSE on.
-func (d *driver) watch(see func(live map[string]step.Request)) {
-	live := map[string]step.Request{}
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class == step.Live {
+func (d *driver) watch(see func(live map[string]peer.Request)) {
+	live := map[string]peer.Request{}
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class == peer.Live {
 			live[r.Sub] = r
 		}
 		return nil
@@ -30,7 +29,7 @@ func (d *driver) watch(see func(live map[string]step.Request)) {
 	}
 }
 
-func followed(live map[string]step.Request, value string) bool {
+func followed(live map[string]peer.Request, value string) bool {
 	for _, r := range live {
 		for _, f := range r.Filters {
 			for _, tag := range f.Tags {
@@ -51,7 +50,7 @@ func TestMerging(t *testing.T) {
 		f, w := small(t, 1)
 		d := newDriver(t, peer.Config{})
 		var roots []string
-		d.watch(func(live map[string]step.Request) {
+		d.watch(func(live map[string]peer.Request) {
 			for i := 0; i < len(roots); i += 1 + len(roots)/7 {
 				if !followed(live, roots[i]) {
 					t.Fatalf("root event %d of %d is followed no more", i, len(roots))
@@ -62,7 +61,7 @@ func TestMerging(t *testing.T) {
 		for range 400 {
 			e := f.Issue(1000, address(key(0), "x"))
 			f.AddAll(e).Step()
-			d.do(step.Wanted{Want: f.Wants[here]})
+			d.do(peer.Wanted{Want: f.Wants[here]})
 			d.pass(10 * time.Second)
 			roots = append(roots, e.ID.String())
 		}
@@ -70,11 +69,11 @@ func TestMerging(t *testing.T) {
 			t.Fatalf("%d REQs allowed: settled %v, swept %v, %d at once", subs, d.peer.AllConfirmed(), d.peer.Swept(), d.most)
 		}
 		sent, filters := 0, 0
-		for _, r := range d.requests(step.Live) {
+		for _, r := range d.requests(peer.Live) {
 			sent += len(nostr.AppendReq(nil, r.Sub, r.Filters...))
 		}
 		for _, r := range d.open {
-			if r.Class == step.Live {
+			if r.Class == peer.Live {
 				filters += len(r.Filters)
 			}
 		}
@@ -90,21 +89,21 @@ func TestNoMergeWithoutNeed(t *testing.T) {
 	f, w := small(t, 4000)
 	d := newDriver(t, peer.Config{})
 	d.connect(w, capacity.Limits{})
-	before := len(d.requests(step.Live))
+	before := len(d.requests(peer.Live))
 	for range 20 {
 		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		d.pass(10 * time.Second)
 	}
-	if n := len(d.requests(step.Live)) - before; n > 20+8 {
+	if n := len(d.requests(peer.Live)) - before; n > 20+8 {
 		t.Errorf("%d live REQs for 20 root events", n)
 	}
 }
 
 // late lets live REQs be answered by hand: it returns their ids as they are sent.
 func (d *driver) late(subs *[]string) {
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class == step.Live {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class == peer.Live {
 			*subs = append(*subs, r.Sub)
 			return nostr.Notice{Text: "wait"}
 		}
@@ -118,8 +117,8 @@ func merged(t *testing.T) (d *driver, m string, parts []string) {
 	f, w := small(t, 1)
 	d = newDriver(t, peer.Config{MaxFilters: 20})
 	var values []string
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if tags := r.Filters[len(r.Filters)-1].Tags; r.Class == step.Live && len(tags[0].Values) > 1 {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if tags := r.Filters[len(r.Filters)-1].Tags; r.Class == peer.Live && len(tags[0].Values) > 1 {
 			m, values = r.Sub, tags[0].Values
 			return nostr.Notice{Text: "wait"}
 		}
@@ -131,7 +130,7 @@ func merged(t *testing.T) (d *driver, m string, parts []string) {
 			t.Fatal("nothing is merged")
 		}
 		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 	}
 	for sub, r := range d.open {
 		if tags := r.Filters[len(r.Filters)-1].Tags; sub != m && slices.Contains(values, tags[0].Values[0]) {
@@ -148,7 +147,7 @@ func merged(t *testing.T) (d *driver, m string, parts []string) {
 func TestMergeLingers(t *testing.T) {
 	d, m, parts := merged(t)
 	d.pass(time.Second)
-	d.do(step.Frame{Message: nostr.EOSE{Sub: m}})
+	d.do(peer.Frame{Message: nostr.EOSE{Sub: m}})
 	d.pass(2*time.Second - 1)
 	if _, ok := d.open[parts[0]]; !ok {
 		t.Error("closed before the merged REQ has settled")
@@ -168,25 +167,25 @@ func TestMergeLingers(t *testing.T) {
 // before is asked again.
 func TestMergePartLost(t *testing.T) {
 	d, m, parts := merged(t)
-	d.do(step.Frame{Message: nostr.EOSE{Sub: m}})
-	d.do(step.Frame{Message: nostr.Closed{Sub: parts[0], Reason: "error: gone"}})
+	d.do(peer.Frame{Message: nostr.EOSE{Sub: m}})
+	d.do(peer.Frame{Message: nostr.Closed{Sub: parts[0], Reason: "error: gone"}})
 	if !d.peer.AllConfirmed() {
 		t.Error("unsettled although the merged REQ is open")
 	}
 	d, m, parts = merged(t)
-	d.do(step.Frame{Message: nostr.Closed{Sub: parts[0], Reason: "error: gone"}})
+	d.do(peer.Frame{Message: nostr.Closed{Sub: parts[0], Reason: "error: gone"}})
 	if d.peer.AllConfirmed() {
 		t.Error("settled although nothing that is open asks for it")
 	}
 	d.refuse = nil
-	d.do(step.Frame{Message: nostr.EOSE{Sub: m}})
+	d.do(peer.Frame{Message: nostr.EOSE{Sub: m}})
 	d.pass(2 * time.Minute)
 	if err := d.peer.Check(); err != nil || !d.peer.AllConfirmed() {
 		t.Errorf("settled %v, %v", d.peer.AllConfirmed(), err)
 	}
 	d, _, parts = merged(t)
 	for _, sub := range parts {
-		d.do(step.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: gone"}})
+		d.do(peer.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: gone"}})
 	}
 	if err := d.peer.Check(); err != nil {
 		t.Error(err)
@@ -196,8 +195,8 @@ func TestMergePartLost(t *testing.T) {
 // TestMergePartFailed: what a part brought could not be stored. The merge ends, and the items of that part are asked for again.
 func TestMergePartFailed(t *testing.T) {
 	d, m, parts := merged(t)
-	d.do(step.Received{Sub: parts[0], ID: nostr.ID{2}, At: 100})
-	d.do(step.Decided{Sub: parts[0], ID: nostr.ID{2}, Outcome: policy.Failed, Failed: true})
+	d.do(peer.Received{Sub: parts[0], ID: nostr.ID{2}, At: 100})
+	d.do(peer.Decided{Sub: parts[0], ID: nostr.ID{2}, Outcome: policy.Failed, Failed: true})
 	if _, open := d.open[m]; open || d.peer.AllConfirmed() {
 		t.Errorf("the merged REQ is open %v, settled %v", open, d.peer.AllConfirmed())
 	}
@@ -217,18 +216,18 @@ func TestUnitedRefused(t *testing.T) {
 	f, w := small(t, 3)
 	d := newDriver(t, peer.Config{})
 	d.connect(w, capacity.Limits{MaxSubscriptions: 5})
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class == step.Live && len(d.open) > 2 {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class == peer.Live && len(d.open) > 2 {
 			return nostr.Closed{Sub: r.Sub, Reason: "error: no"}
 		}
 		return nil
 	}
 	for range 60 {
 		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		d.pass(10 * time.Second)
 	}
-	if n := len(d.requests(step.Live)); n > 20 {
+	if n := len(d.requests(peer.Live)); n > 20 {
 		t.Errorf("%d live REQs within ten minutes", n)
 	}
 }
@@ -243,12 +242,12 @@ func TestNothingSweptInHaste(t *testing.T) {
 		d.connect(w, capacity.Limits{MaxSubscriptions: subs})
 		for range 5 {
 			f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
-			d.do(step.Wanted{Want: f.Wants[here]})
+			d.do(peer.Wanted{Want: f.Wants[here]})
 		}
 		d.pass(time.Second)
 		for range 20 {
 			if len(sent) > 0 {
-				d.do(step.Frame{Message: nostr.EOSE{Sub: sent[0]}})
+				d.do(peer.Frame{Message: nostr.EOSE{Sub: sent[0]}})
 				sent = sent[1:]
 			}
 			d.pass(3 * time.Second)
@@ -262,8 +261,8 @@ func TestNothingSweptInHaste(t *testing.T) {
 func TestMergeRefused(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, peer.Config{MaxFilters: 20})
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class == step.Live && len(r.Filters[0].Tags) > 0 && len(r.Filters[0].Tags[0].Values) > 1 {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class == peer.Live && len(r.Filters[0].Tags) > 0 && len(r.Filters[0].Tags[0].Values) > 1 {
 			return nostr.Closed{Sub: r.Sub, Reason: "error: no"}
 		}
 		return nil
@@ -271,15 +270,15 @@ func TestMergeRefused(t *testing.T) {
 	d.connect(w, capacity.Limits{})
 	for range 12 {
 		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		d.pass(10 * time.Second)
 	}
 	if !d.peer.AllConfirmed() {
 		t.Errorf("a refused merge unsettles: %+v", d.peer.Status())
 	}
-	before := len(d.requests(step.Live))
+	before := len(d.requests(peer.Live))
 	d.pass(time.Hour)
-	if n := len(d.requests(step.Live)) - before; n > 61 {
+	if n := len(d.requests(peer.Live)) - before; n > 61 {
 		t.Errorf("%d tries within an hour", n)
 	}
 }
@@ -288,7 +287,7 @@ func TestMergeRefused(t *testing.T) {
 func TestSweep(t *testing.T) {
 	_, w := small(t, 5000)
 	d := newDriver(t, peer.Config{})
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		if len(r.Filters) > 10 {
 			t.Errorf("%d filters", len(r.Filters))
 		}
@@ -303,7 +302,7 @@ func TestSweep(t *testing.T) {
 	loads := func() int {
 		n := 0
 		for _, e := range d.sent {
-			if _, ok := e.(step.OpenNeg); ok {
+			if _, ok := e.(peer.OpenNeg); ok {
 				n++
 			}
 		}
@@ -327,7 +326,7 @@ func TestNewestAreFollowed(t *testing.T) {
 	for range 20 {
 		e := f.Issue(100_000, address(key(0), "x"))
 		f.AddAll(e).Step()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		d.pass(20 * time.Second)
 		if asks(d.following())["[]#e "+e.ID.String()] == 0 {
 			t.Fatal("a new root event is not followed")
@@ -347,19 +346,19 @@ func TestWantShrinks(t *testing.T) {
 	d.connect(f.Wants[here], capacity.Limits{})
 	first := f.Issue(1, address(key(0), "x"))
 	f.AddAll(first).Step()
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	d.pass(time.Minute)
 	before := len(d.open)
 	f.Remove(first.ID)
 	f.Step()
 	d.sent = nil
-	d.do(step.Wanted{Want: f.Wants[here]})
-	if len(d.open) != before-1 || len(d.requests(step.Live, step.Catchup)) != 0 || !d.peer.AllConfirmed() {
+	d.do(peer.Wanted{Want: f.Wants[here]})
+	if len(d.open) != before-1 || len(d.requests(peer.Live, peer.Catchup)) != 0 || !d.peer.AllConfirmed() {
 		t.Errorf("%d open, then %d", before, len(d.open))
 	}
 	f.Remove(other.ID)
 	f.Step()
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	if s := d.peer.Status(); s.Want.Repositories != 1 || s.Confirmed.Repositories != 1 || !d.peer.AllConfirmed() {
 		t.Errorf("%+v", s)
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
 
@@ -65,7 +64,7 @@ func (w *world) complete(want *peer.Want, it peer.Item) {
 // is open asks for as well.
 func (w *world) onlyOnce(sub string, f nostr.Filter) {
 	for other, a := range w.subs {
-		if other == sub || a.over || a.Class == step.Live || isTrial(sub) || isTrial(other) { // a trial reads nothing
+		if other == sub || a.over || a.Class == peer.Live || isTrial(sub) || isTrial(other) { // a trial reads nothing
 			continue
 		}
 		if what := w.overlap(f, a.Filters[0]); what != "" {

@@ -8,7 +8,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // TestPausesAndPortions: after the first refusal nothing is asked for 65 s, nor for what a pause did not buy, but once
@@ -33,8 +32,8 @@ func TestPausesAndPortions(t *testing.T) {
 		f.Step()
 		d := newDriver(t, peer.Config{NoNegentropy: true})
 		var at []time.Duration
-		d.refuse = func(r step.Request) nostr.RelayMessage {
-			if r.Class == step.Live {
+		d.refuse = func(r peer.Request) nostr.RelayMessage {
+			if r.Class == peer.Live {
 				return nil
 			}
 			at = append(at, d.clock.Mono)
@@ -64,10 +63,10 @@ func TestPausesAndPortions(t *testing.T) {
 func TestSeveralRefusalsAreOne(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
-	var held []step.Request
-	d.hold = func(e step.Effect) bool {
-		r, ok := e.(step.Request)
-		if !ok || r.Class == step.Live || len(r.Filters[0].Tags) == 0 {
+	var held []peer.Request
+	d.hold = func(e peer.Effect) bool {
+		r, ok := e.(peer.Request)
+		if !ok || r.Class == peer.Live || len(r.Filters[0].Tags) == 0 {
 			return false
 		}
 		held = append(held, r)
@@ -78,13 +77,13 @@ func TestSeveralRefusalsAreOne(t *testing.T) {
 		t.Fatalf("%d requests at once", len(held))
 	}
 	for _, r := range held[:2] {
-		d.do(step.Frame{Message: nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}})
+		d.do(peer.Frame{Message: nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}})
 	}
 	d.pass(64 * time.Second)
 	if len(held) != 2 {
 		t.Errorf("asked during the pause")
 	}
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		if len(held) == 3 {
 			return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
 		}
@@ -110,8 +109,8 @@ func TestAPaceIsNotForEver(t *testing.T) {
 	f.Step()
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	n := 0
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if n++; r.Class != step.Live && d.clock.Mono < 15*time.Minute && n%2 == 0 {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if n++; r.Class != peer.Live && d.clock.Mono < 15*time.Minute && n%2 == 0 {
 			return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
 		}
 		return nil
@@ -137,11 +136,11 @@ func TestAFullResyncForgetsThePace(t *testing.T) {
 	f.Step()
 	d := newDriver(t, peer.Config{NoNegentropy: true, Resync: 2 * time.Minute})
 	var at, daily []time.Duration
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		switch r.Class {
-		case step.Daily:
+		case peer.Daily:
 			daily = append(daily, d.clock.Mono)
-		case step.Catchup:
+		case peer.Catchup:
 			if at = append(at, d.clock.Mono); len(at) == 1 || len(at) == 3 {
 				return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/demands"
 	"github.com/graspd/graspd/internal/sync/peer/gaps"
 	"github.com/graspd/graspd/internal/sync/peer/history"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // Fixed times of the engine.
@@ -63,12 +62,12 @@ type Peer struct {
 
 // Step takes one input at the time now and returns what has to be done, in
 // order. The slice is valid until the next Step.
-func (p *Peer) Step(now backoff.Now, in step.Input) []step.Effect {
+func (p *Peer) Step(now backoff.Now, in Input) []Effect {
 	slipped, before := p.clock(now), p.conn
 	p.noteComplete()
 	changed := p.input(in)
 	if slipped && p.conn != nil && p.conn == before {
-		p.recatch(step.Catchup)
+		p.recatch(Catchup)
 	}
 	if changed || slipped || p.now.Mono >= p.wakeAt {
 		p.tend()
@@ -100,21 +99,21 @@ func (p *Peer) clock(now backoff.Now) bool {
 
 // input handles one input. It reports whether anything but the progress of an
 // open request may have changed: events come often and must cost little.
-func (p *Peer) input(in step.Input) bool {
+func (p *Peer) input(in Input) bool {
 	switch in := in.(type) {
-	case step.Wanted:
+	case Wanted:
 		p.setWant(in.Want)
-	case step.Connected:
+	case Connected:
 		p.connected(in)
-	case step.DialFailed:
+	case DialFailed:
 		p.dialFailed(in)
-	case step.Disconnected:
+	case Disconnected:
 		p.disconnected(in)
-	case step.Retry:
+	case Retry:
 		p.retry()
-	case step.Reconsider:
+	case Reconsider:
 		p.reconsider()
-	case step.Tick:
+	case Tick:
 	default:
 		return p.conn != nil && p.traffic(in)
 	}
@@ -122,33 +121,33 @@ func (p *Peer) input(in step.Input) bool {
 }
 
 // traffic handles what an open connection brings.
-func (p *Peer) traffic(in step.Input) bool {
+func (p *Peer) traffic(in Input) bool {
 	switch in := in.(type) {
-	case step.Decided:
+	case Decided:
 		return p.decided(in)
-	case step.Received:
+	case Received:
 		p.alive()
 		return p.received(in)
-	case step.Alive:
+	case Alive:
 		p.alive()
 		return false
-	case step.Loaded:
+	case Loaded:
 		p.comparing.loaded(in)
-	case step.Sifted:
+	case Sifted:
 		p.comparing.sifted(in)
-	case step.Authenticated:
+	case Authenticated:
 		p.alive()
 		if p.demands.verdict(in) {
 			p.authEnded()
 		}
-	case step.Unasked:
+	case Unasked:
 		p.alive()
 		p.unasked(in.Count)
-	case step.Surveyed:
+	case Surveyed:
 		p.references.surveyed(in)
-	case step.Attributed:
+	case Attributed:
 		p.coverage.Attributed(in.Sub, p.want, p.wanted.Has, in.Names, in.Failed)
-	case step.Frame:
+	case Frame:
 		p.alive()
 		p.frame(in.Message)
 	}
@@ -221,7 +220,7 @@ func (p *Peer) tend() {
 		p.demands.kinds.Forget()
 		p.conn.anew()
 		p.demands.names = demands.Names{}
-		p.recatch(step.Daily)
+		p.recatch(Daily)
 	}
 	p.conn.expire()
 	p.conn.closeAgain()
@@ -261,7 +260,7 @@ func (p *Peer) progress() {
 
 // recatch forgets what is confirmed and asks everything again, with live open.
 // Swept items are tried live again.
-func (p *Peer) recatch(class step.Class) {
+func (p *Peer) recatch(class Class) {
 	c := p.conn
 	p.left.anew()
 	p.coverage.Begin()
@@ -273,13 +272,13 @@ func (p *Peer) recatch(class step.Class) {
 	p.suspects.dropTrial()
 	c.queues = queues{}
 	p.references.inquiry.AwaitCatchUp(p.now.Mono)
-	if class == step.Daily {
+	if class == Daily {
 		p.whole.become()
 	}
 	switch {
 	case p.whole.asksAll():
 		p.suspects.acquit()
-	case class == step.Daily:
+	case class == Daily:
 		p.suspects.again(true)
 	}
 	c.askAgain(class, p.suspects.under.Has)

@@ -11,20 +11,19 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/history"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // isEdgeProbe says whether a request asks for what a reconciliation may have left out.
-func isEdgeProbe(r step.Request) bool {
+func isEdgeProbe(r peer.Request) bool {
 	f := r.Filters[0]
-	return r.Class != step.Live && f.IDs == nil && *f.Limit <= reconcile.MostProbed && !isKindsProbe(r) && !isTrial(r.Sub)
+	return r.Class != peer.Live && f.IDs == nil && *f.Limit <= reconcile.MostProbed && !isKindsProbe(r) && !isTrial(r.Sub)
 }
 
 // edgeProbes returns those that were sent.
-func (d *driver) edgeProbes() []step.Request {
-	var out []step.Request
+func (d *driver) edgeProbes() []peer.Request {
+	var out []peer.Request
 	for _, e := range d.sent {
-		if r, ok := e.(step.Request); ok && isEdgeProbe(r) {
+		if r, ok := e.(peer.Request); ok && isEdgeProbe(r) {
 			out = append(out, r)
 		}
 	}
@@ -106,9 +105,9 @@ func TestAProbeIsSmallAndMovesNothingTwice(t *testing.T) {
 	again.peer = peer.NewPeer(peer.Config{URL: here, Past: history.Record{LastAlive: epoch.Add(-time.Hour)}})
 	came = 0
 	again.serve = d.serve
-	again.do(step.Wanted{Want: w})
-	again.do(step.Reconsider{})
-	if again.do(step.Connected{}); came == 0 || again.paged() != 0 {
+	again.do(peer.Wanted{Want: w})
+	again.do(peer.Reconsider{})
+	if again.do(peer.Connected{}); came == 0 || again.paged() != 0 {
 		t.Errorf("reconsidered: %d events, %d pages", came, again.paged())
 	}
 }
@@ -168,7 +167,7 @@ func TestNewsIsNoProof(t *testing.T) {
 				l := newLibrary(12)
 				_, w := small(t, 0)
 				d := l.reader(t, 500)
-				d.refuse = func(r step.Request) nostr.RelayMessage {
+				d.refuse = func(r peer.Request) nostr.RelayMessage {
 					if tags := r.Filters[0].Tags; isEdgeProbe(r) && len(tags) > 0 && tags[0].Name == 'A' && times > 0 {
 						times--
 						at-- // older still

@@ -8,7 +8,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // A relay that throws messages away when there are too many may have thrown a
@@ -20,17 +19,17 @@ func TestWhatWasClosedIsClosedAgain(t *testing.T) {
 	if !d.peer.AllConfirmed() {
 		t.Fatal("not settled")
 	}
-	stored := d.requests(step.Catchup)
+	stored := d.requests(peer.Catchup)
 	early := len(stored)
 	d.pass(time.Minute)
 	f.AddAll(f.Issue(10, address(key(0), "x"))).Step()
-	d.do(step.Wanted{Want: f.Wants[here]}) // more is asked and closed, a minute later
-	stored = d.requests(step.Catchup)
+	d.do(peer.Wanted{Want: f.Wants[here]}) // more is asked and closed, a minute later
+	stored = d.requests(peer.Catchup)
 	if len(stored) <= early {
 		t.Fatal("nothing more was asked")
 	}
 	d.sent = d.sent[:0]
-	d.do(step.Frame{Message: nostr.Notice{Text: "rate limited"}})
+	d.do(peer.Frame{Message: nostr.Notice{Text: "rate limited"}})
 	d.pass(64 * time.Second)
 	if n := len(closes(d)); n > 0 {
 		t.Errorf("%d CLOSEs while asked to slow down", n)
@@ -51,7 +50,7 @@ func TestWhatWasClosedIsClosedAgain(t *testing.T) {
 // closes lists the REQs that were closed.
 func closes(d *driver) (subs []string) {
 	for _, e := range d.sent {
-		if c, ok := e.(step.CloseRequest); ok {
+		if c, ok := e.(peer.CloseRequest); ok {
 			subs = append(subs, c.Sub)
 		}
 	}
@@ -63,7 +62,7 @@ func TestANoticeAboutAReconciliationRefusesNothingElse(t *testing.T) {
 	for _, text := range []string{"invalid: Invalid input", "error: unknown message type NEG-OPEN", "could not parse command"} {
 		_, w := small(t, 300)
 		d := newDriver(t, peer.Config{})
-		d.negFault = func(step.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: text} }
+		d.negFault = func(peer.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: text} }
 		d.connect(w, capacity.Limits{})
 		if !d.peer.AllConfirmed() {
 			t.Errorf("%q: not settled at once: %+v", text, d.peer.Status())

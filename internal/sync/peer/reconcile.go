@@ -6,7 +6,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/reconcile"
 	"github.com/graspd/graspd/internal/sync/peer/refusal"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/peer/unsolicited"
 )
 
@@ -139,7 +138,7 @@ func (c *comparing) load(t *task) {
 	r := &request{sub: c.newSub("n"), kind: asksNeg, task: t, Manner: c.stored.demands.mannerOf(t, t.filter), progress: c.now.Mono}
 	r.filter = r.Mode.With(t.neg.Window().Narrow(t.filter))
 	c.stored.add(r)
-	e := step.LoadSet{Sub: r.sub, Filter: r.filter}
+	e := LoadSet{Sub: r.sub, Filter: r.filter}
 	if t.group.course != nil {
 		e.Most = t.group.course.most()
 	}
@@ -154,7 +153,7 @@ func (c *comparing) named(sub string) (*request, *reconcile.Comparison) {
 	return nil, nil
 }
 
-func (c *comparing) loaded(in step.Loaded) {
+func (c *comparing) loaded(in Loaded) {
 	r, n := c.named(in.Sub)
 	if r == nil || n.Opened() {
 		return
@@ -177,7 +176,7 @@ func (c *comparing) loaded(in step.Loaded) {
 	r.Authorized = c.stored.demands.auth.Granted()
 	first := n.Start()
 	c.counted.NegSent += hexLen(first)
-	c.effect(step.OpenNeg{Sub: in.Sub, Filter: r.filter, Msg: first})
+	c.effect(OpenNeg{Sub: in.Sub, Filter: r.filter, Msg: first})
 }
 
 func (c *comparing) negMsg(sub string, msg []byte) {
@@ -194,10 +193,10 @@ func (c *comparing) negMsg(sub string, msg []byte) {
 	switch {
 	case err != nil || n.Size().Awaited > c.needed:
 		c.stored.abandon(t)
-		c.report(step.Debug, "a comparison (NIP-77) failed: graspd reads page by page", "cause", err)
+		c.report(LevelDebug, "a comparison (NIP-77) failed: graspd reads page by page", "cause", err)
 		c.pageWindows(t)
 	case reply != nil:
-		c.effect(step.ContinueNeg{Sub: sub, Msg: reply})
+		c.effect(ContinueNeg{Sub: sub, Msg: reply})
 	default:
 		c.compared(t)
 	}
@@ -218,7 +217,7 @@ func (c *comparing) compared(t *task) {
 	c.counted.Equal += uint64(told.Equal)
 	if c.support != negTruncates && told.Truncated {
 		c.support = negTruncates
-		c.report(step.Info, "the relay compares its newest events only: graspd reads the rest page by page")
+		c.report(LevelInfo, "the relay compares its newest events only: graspd reads the rest page by page")
 	}
 	if len(n.Needs()) > 0 {
 		c.sift(t)
@@ -233,10 +232,10 @@ func (c *comparing) compared(t *task) {
 func (c *comparing) sift(t *task) {
 	r := &request{sub: c.newSub("k"), kind: asksStore, task: t, answered: true}
 	c.stored.add(r)
-	c.effect(step.Sift{Sub: r.sub, IDs: t.neg.Needs()})
+	c.effect(Sift{Sub: r.sub, IDs: t.neg.Needs()})
 }
 
-func (c *comparing) sifted(in step.Sifted) {
+func (c *comparing) sifted(in Sifted) {
 	r := c.stored.requests[in.Sub]
 	if r == nil || r.kind != asksStore {
 		return
@@ -309,7 +308,7 @@ func (c *comparing) noNegentropy(why string) {
 	c.support = negRefused
 	if !c.logged {
 		c.logged = true
-		c.report(step.Info, "the relay does not compare sets (NIP-77): graspd reads it page by page", "cause", why)
+		c.report(LevelInfo, "the relay does not compare sets (NIP-77): graspd reads it page by page", "cause", why)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // library is what a relay has of one repository: comments on it.
@@ -72,7 +71,7 @@ func (l *library) reader(t *testing.T, page int) *driver {
 // byIDs counts the requests by id, and how often each id was asked for.
 func (d *driver) byIDs() (requests int, times map[nostr.ID]int) {
 	times = map[nostr.ID]int{}
-	for _, r := range d.requests(step.Catchup, step.Daily) {
+	for _, r := range d.requests(peer.Catchup, peer.Daily) {
 		if ids := r.Filters[0].IDs; ids != nil {
 			requests++
 			for _, id := range ids {
@@ -85,7 +84,7 @@ func (d *driver) byIDs() (requests int, times map[nostr.ID]int) {
 
 func (d *driver) paged() int {
 	n := 0
-	for _, r := range d.requests(step.Catchup, step.Daily) {
+	for _, r := range d.requests(peer.Catchup, peer.Daily) {
 		if r.Filters[0].IDs == nil {
 			n++
 		}
@@ -150,8 +149,8 @@ func TestFewerIDsAreAskedAfterSilence(t *testing.T) {
 	l := newLibrary(1000)
 	_, w := small(t, 0)
 	d := l.reader(t, 500)
-	d.hold = func(e step.Effect) bool {
-		r, ok := e.(step.Request)
+	d.hold = func(e peer.Effect) bool {
+		r, ok := e.(peer.Request)
 		return ok && len(r.Filters[0].IDs) > 100
 	}
 	d.connect(w, capacity.Limits{MaxLimit: 500, MaxMessage: 128 << 10})
@@ -208,20 +207,20 @@ func TestForgedDelivery(t *testing.T) {
 	l := newLibrary(10)
 	_, w := small(t, 0)
 	d := l.reader(t, 500)
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Filters[0].IDs == nil || len(d.requests(step.Catchup)) > 1 {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Filters[0].IDs == nil || len(d.requests(peer.Catchup)) > 1 {
 			return nil
 		}
 		for _, id := range r.Filters[0].IDs {
-			d.queue = append(d.queue, step.Received{Sub: r.Sub, ID: id, At: 5}, step.Decided{Sub: r.Sub, ID: id, Outcome: policy.Invalid})
+			d.queue = append(d.queue, peer.Received{Sub: r.Sub, ID: id, At: 5}, peer.Decided{Sub: r.Sub, ID: id, Outcome: policy.Invalid})
 		}
 		return nostr.EOSE{Sub: r.Sub}
 	}
 	d.connect(w, capacity.Limits{})
 	d.pass(25 * time.Hour)
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	d.pass(time.Hour)
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	d.pass(time.Hour)
 	if requests, _ := d.byIDs(); len(l.ours) != 10 || requests != 1 || !d.peer.AllConfirmed() {
 		t.Errorf("%d here after %d requests by id: %+v", len(l.ours), requests, d.peer.Status())
@@ -260,7 +259,7 @@ func TestWindows(t *testing.T) {
 				_, w := small(t, 0)
 				d := l.reader(t, 500)
 				opens := 0
-				d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+				d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 					opens++
 					if len(l.find(e.Filter, 1000)) > records {
 						return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results", Max: int64(records)}
@@ -285,7 +284,7 @@ func TestWindows(t *testing.T) {
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
 		opens := 0
-		d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+		d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 			if opens++; len(l.find(e.Filter, 1000)) > 10 {
 				return nostr.NegErr{Sub: e.Sub, Reason: "RESULTS_TOO_BIG"}
 			}
@@ -301,7 +300,7 @@ func TestWindows(t *testing.T) {
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
 		opens := 0
-		d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+		d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 			opens++
 			return nostr.NegErr{Sub: e.Sub, Reason: "too big"}
 		}
@@ -389,7 +388,7 @@ func TestMalformedReconciliation(t *testing.T) {
 	l := newLibrary(40)
 	_, w := small(t, 0)
 	d := l.reader(t, 500)
-	d.negFault = func(e step.OpenNeg) nostr.RelayMessage { return nostr.NegMsg{Sub: e.Sub, Msg: []byte{0x61, 0xff}} }
+	d.negFault = func(e peer.OpenNeg) nostr.RelayMessage { return nostr.NegMsg{Sub: e.Sub, Msg: []byte{0x61, 0xff}} }
 	d.connect(w, capacity.Limits{})
 	if len(l.ours) != 40 || !d.peer.AllConfirmed() {
 		t.Errorf("%d here, %+v", len(l.ours), d.peer.Status())
@@ -408,7 +407,7 @@ func TestWhatTwoFiltersNeedIsFetchedOnce(t *testing.T) {
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
 		refused := 0
-		d.refuse = func(r step.Request) nostr.RelayMessage {
+		d.refuse = func(r peer.Request) nostr.RelayMessage {
 			if r.Filters[0].IDs == nil || !unlucky || refused > 0 {
 				return nil
 			}
@@ -447,7 +446,7 @@ func TestShownInEveryWindowAndNeverDelivered(t *testing.T) {
 		delete(l.ours, lost.ID)
 		return slices.DeleteFunc(out, func(e *nostr.Event) bool { return e == lost })
 	}
-	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		if len(d.neg(e.Filter)) > 20 {
 			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results", Max: 20}
 		}
@@ -468,7 +467,7 @@ func TestInventedIDsOfManyWindows(t *testing.T) {
 	d.peer.SetMostNeeded(100)
 	d.serve = func(string, []nostr.Filter) []*nostr.Event { return nil } // it has none of them
 	opens := 0
-	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		opens++
 		if len(d.neg(e.Filter)) > 30 {
 			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results", Max: 30}
@@ -489,7 +488,7 @@ func TestAStaleReconnectTriesNegentropyAgain(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, peer.Config{})
 	grants := false
-	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		if !grants {
 			return nostr.NegErr{Sub: e.Sub, Reason: "error: no negentropy here"}
 		}
@@ -504,9 +503,9 @@ func TestAStaleReconnectTriesNegentropyAgain(t *testing.T) {
 		away time.Duration
 		want string
 	}{{5 * time.Minute, "refused"}, {20 * time.Minute, "works"}} {
-		d.do(step.Disconnected{Reason: "lost"})
+		d.do(peer.Disconnected{Reason: "lost"})
 		d.pass(c.away)
-		d.do(step.Connected{})
+		d.do(peer.Connected{})
 		if s := d.peer.Status(); s.Negentropy != c.want || !s.Connected {
 			t.Errorf("after %v: %+v", c.away, s)
 		}
@@ -527,8 +526,8 @@ func TestWhatAnInterruptedComparisonShowedIsLookedUp(t *testing.T) {
 		return slices.DeleteFunc(own(f), func(e *nostr.Event) bool { return len(f.Tags) > 0 && e.ID == loose })
 	}
 	interrupted := false
-	d.hold = func(e step.Effect) bool {
-		next, ok := e.(step.ContinueNeg)
+	d.hold = func(e peer.Effect) bool {
+		next, ok := e.(peer.ContinueNeg)
 		if !ok || interrupted {
 			return false
 		}
@@ -556,15 +555,15 @@ func TestWhatDidNotComeIsLookedUpUntilThatSucceeds(t *testing.T) {
 		return serve(sub, filters)
 	}
 	lookups := 0
-	d.hold = func(e step.Effect) bool {
-		s, ok := e.(step.Sift)
+	d.hold = func(e peer.Effect) bool {
+		s, ok := e.(peer.Sift)
 		if !ok {
 			return false
 		}
 		if lookups++; lookups != 2 {
 			return false
 		}
-		d.queue = append(d.queue, step.Sifted{Sub: s.Sub, Failed: true})
+		d.queue = append(d.queue, peer.Sifted{Sub: s.Sub, Failed: true})
 		l.ours[l.events[0].ID] = true
 		return true
 	}

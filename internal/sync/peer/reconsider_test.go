@@ -6,7 +6,6 @@ import (
 
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // When what was refused may be taken, everything is asked again at once, without since, over the live subscriptions that
@@ -21,8 +20,8 @@ func TestReconsider(t *testing.T) {
 	}
 	before, counted := len(g.sent), g.peer.Status().Counters
 	delete(g.brought, refused.ID)
-	g.hold = func(e step.Effect) bool { r, ok := e.(step.Request); return ok && r.Class == step.Catchup }
-	g.do(step.Reconsider{})
+	g.hold = func(e peer.Effect) bool { r, ok := e.(peer.Request); return ok && r.Class == peer.Catchup }
+	g.do(peer.Reconsider{})
 	if s := g.peer.Status(); s.Confirmed.Repositories+s.Confirmed.Roots != 0 {
 		t.Errorf("confirmed are still %+v", s.Confirmed)
 	}
@@ -32,7 +31,7 @@ func TestReconsider(t *testing.T) {
 		t.Errorf("brought %v, %+v", g.brought[refused.ID], s)
 	}
 	for _, e := range g.sent[before:] {
-		if r, ok := e.(step.Request); ok && r.Class == step.Live {
+		if r, ok := e.(peer.Request); ok && r.Class == peer.Live {
 			t.Errorf("opened again: %v", r)
 		}
 	}
@@ -51,18 +50,18 @@ func TestReconsiderWhileAway(t *testing.T) {
 		d := newDriver(t, peer.Config{NoNegentropy: true})
 		d.connect(w, capacity.Limits{})
 		d.pass(time.Hour)
-		d.do(step.Alive{})
-		d.do(step.Disconnected{Reason: "gone"})
+		d.do(peer.Alive{})
+		d.do(peer.Disconnected{Reason: "gone"})
 		if change {
-			d.do(step.Reconsider{})
+			d.do(peer.Reconsider{})
 		}
 		d.pass(time.Minute)
 		before := len(d.sent)
-		d.do(step.Connected{})
+		d.do(peer.Connected{})
 		d.pass(time.Minute)
 		quick := true
 		for _, e := range d.sent[before:] {
-			if r, ok := e.(step.Request); ok && r.Class == step.Catchup && !isKindsProbe(r) {
+			if r, ok := e.(peer.Request); ok && r.Class == peer.Catchup && !isKindsProbe(r) {
 				quick = quick && r.Filters[0].Since != nil
 			}
 		}
@@ -71,7 +70,7 @@ func TestReconsiderWhileAway(t *testing.T) {
 		}
 	}
 	d := newDriver(t, peer.Config{})
-	d.do(step.Reconsider{}) // nothing is wanted yet
+	d.do(peer.Reconsider{}) // nothing is wanted yet
 	if len(d.sent) != 0 {
 		t.Errorf("%v", d.sent)
 	}

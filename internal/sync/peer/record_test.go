@@ -9,7 +9,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/history"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // reborn is a driver whose peer begins with what the one of d left behind, after
@@ -30,11 +29,11 @@ func failing(t *testing.T, n int) (*driver, *peer.Want) {
 	t.Helper()
 	_, w := small(t, 1)
 	d := newDriver(t, peer.Config{})
-	d.do(step.Wanted{Want: w})
+	d.do(peer.Wanted{Want: w})
 	for range n - 1 {
 		d.fails()
 	}
-	d.do(step.DialFailed{Reason: "refused"})
+	d.do(peer.DialFailed{Reason: "refused"})
 	return d, w
 }
 
@@ -66,7 +65,7 @@ func TestBackoffOutlivesThePeer(t *testing.T) {
 		"after a restart": {0, func(r *history.Record) { *r = r.Restarted(peer.Defaults().Terms()) }, wait},
 	} {
 		n := d.reborn(peer.Config{}, c.gap, c.change)
-		n.do(step.Wanted{Want: w})
+		n.do(peer.Wanted{Want: w})
 		if c.want == 0 {
 			if n.dials() != 1 {
 				t.Errorf("%s: not dialed", name)
@@ -89,20 +88,20 @@ func TestBackoffOutlivesThePeer(t *testing.T) {
 func TestRecordsOfRelaysThatDidNotFail(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, peer.Config{})
-	d.do(step.Wanted{Want: w})
-	d.do(step.DialFailed{Reason: "429", SlowIt: true})
+	d.do(peer.Wanted{Want: w})
+	d.do(peer.DialFailed{Reason: "429", SlowIt: true})
 	n := d.reborn(peer.Config{}, 20*time.Second, nil)
-	n.do(step.Wanted{Want: w})
+	n.do(peer.Wanted{Want: w})
 	if got := n.wait(); got != 45*time.Second || n.peer.Status().Failures != 0 {
 		t.Errorf("waits %v", got)
 	}
 	d.pass(65 * time.Second)
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	if r := d.peer.Record(); !r.NextAttempt.IsZero() || r.Failures != 0 || !r.FirstFailure.IsZero() || !r.LastAlive.Equal(d.clock.Wall) {
 		t.Errorf("connected: %+v", r)
 	}
 	n = d.reborn(peer.Config{}, time.Hour, nil)
-	n.do(step.Wanted{Want: w})
+	n.do(peer.Wanted{Want: w})
 	if n.dials() != 1 {
 		t.Error("a healthy relay is not dialed at once")
 	}
@@ -118,17 +117,17 @@ func TestDeadRelayAfterARestart(t *testing.T) {
 		t.Fatalf("after 60 failures: %+v", r)
 	}
 	n := d.reborn(peer.Config{}, time.Minute, nil)
-	n.do(step.Wanted{Want: w})
+	n.do(peer.Wanted{Want: w})
 	if got := n.wait(); got != 24*time.Hour-time.Minute {
 		t.Errorf("in the same process it waits %v", got)
 	}
 	n = d.reborn(peer.Config{}, -1000*time.Hour, nil)
-	n.do(step.Wanted{Want: w})
+	n.do(peer.Wanted{Want: w})
 	if got := n.wait(); got != 24*time.Hour {
 		t.Errorf("with the clock set back it waits %v", got)
 	}
 	n = d.reborn(peer.Config{}, time.Minute, func(r *history.Record) { *r = r.Restarted(peer.Defaults().Terms()) })
-	n.do(step.Wanted{Want: w})
+	n.do(peer.Wanted{Want: w})
 	if n.dials() != 1 || n.peer.Status().Health != status.Dead {
 		t.Errorf("%d dials after a restart, %+v", n.dials(), n.peer.Status())
 	}
@@ -142,8 +141,8 @@ func TestTimeOffIsNoFailure(t *testing.T) {
 	d, w := failing(t, 14)
 	for _, gap := range []time.Duration{100 * time.Hour, -100 * time.Hour} {
 		n := d.reborn(peer.Config{}, gap, func(r *history.Record) { r.NextAttempt = time.Time{} })
-		n.do(step.Wanted{Want: w})
-		n.do(step.DialFailed{Reason: "the network is not up yet"})
+		n.do(peer.Wanted{Want: w})
+		n.do(peer.DialFailed{Reason: "the network is not up yet"})
 		if s := n.peer.Status(); s.Health != status.Degraded || n.wait() > 75*time.Minute {
 			t.Errorf("off for %v: %+v, waits %v", gap, s, n.wait())
 		}
@@ -152,12 +151,12 @@ func TestTimeOffIsNoFailure(t *testing.T) {
 			t.Errorf("off for %v: failing for %v, before %v", gap, got, before)
 		}
 		n.pass(24*time.Hour - before - time.Second)
-		n.do(step.Tick{})
+		n.do(peer.Tick{})
 		if s := n.peer.Status(); s.Health != status.Degraded {
 			t.Errorf("dead before its time: %+v", s)
 		}
 		n.pass(time.Second)
-		n.do(step.Tick{})
+		n.do(peer.Tick{})
 		if s := n.peer.Status(); s.Health != status.Dead {
 			t.Errorf("not dead after 24 h: %+v", s)
 		}
@@ -169,11 +168,11 @@ func TestUptimeOutlivesThePeer(t *testing.T) {
 	d := newDriver(t, peer.Config{})
 	d.connect(w, capacity.Limits{})
 	d.pass(3 * time.Minute)
-	d.do(step.Tick{})
+	d.do(peer.Tick{})
 	n := d.reborn(peer.Config{}, 50*time.Hour, nil)
-	n.do(step.Wanted{Want: w})
+	n.do(peer.Wanted{Want: w})
 	n.pass(time.Minute)
-	n.do(step.Tick{})
+	n.do(peer.Tick{})
 	if u := n.peer.Record().Uptime; u.Connected != 3*time.Minute || u.Not != time.Minute {
 		t.Errorf("%+v", u)
 	}
@@ -183,11 +182,11 @@ func TestUptimeOutlivesThePeer(t *testing.T) {
 func TestOwnersThatComeAndGoDoNotReviveADeadRelay(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, peer.Config{})
-	d.do(step.Wanted{Want: w})
+	d.do(peer.Wanted{Want: w})
 	for range 60 {
 		d.fails()
 	}
-	d.do(step.DialFailed{Reason: "refused"})
+	d.do(peer.DialFailed{Reason: "refused"})
 	at := int64(1)
 	name := func(owner int, relays ...string) {
 		at++
@@ -195,14 +194,14 @@ func TestOwnersThatComeAndGoDoNotReviveADeadRelay(t *testing.T) {
 	}
 	gain := func() int {
 		before := d.dials()
-		d.do(step.Wanted{Want: f.Wants[here]})
+		d.do(peer.Wanted{Want: f.Wants[here]})
 		return d.dials() - before
 	}
 	name(1, string(here))
 	if gain() != 1 {
 		t.Fatal("a new owner does not have it tried")
 	}
-	d.do(step.DialFailed{Reason: "refused"})
+	d.do(peer.DialFailed{Reason: "refused"})
 	for range 5 {
 		d.pass(2 * time.Hour)
 		name(1)
@@ -218,7 +217,7 @@ func TestOwnersThatComeAndGoDoNotReviveADeadRelay(t *testing.T) {
 	if gain() != 1 {
 		t.Error("a new owner in the place of another does not have it tried")
 	}
-	d.do(step.DialFailed{Reason: "refused"})
+	d.do(peer.DialFailed{Reason: "refused"})
 	// All that holds for the relay, not for the one who looks after it.
 	d = d.reborn(peer.Config{}, time.Minute, nil)
 	if gain() != 0 {
@@ -240,15 +239,15 @@ func TestFirstOwnerOfADeadBootstrapRelay(t *testing.T) {
 	f := newFold(t, here)
 	f.Step()
 	d := newDriver(t, peer.Config{})
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	for range 60 {
 		d.fails()
 	}
-	d.do(step.DialFailed{Reason: "refused"})
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.DialFailed{Reason: "refused"})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	f.AddAll(f.Announce(key(1), "y", 1, []string{us, string(here)})).Step()
 	before := d.dials()
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	if d.dials() != before+1 {
 		t.Error("its first owner does not have it tried")
 	}
@@ -296,12 +295,12 @@ func TestHangingUpOutlivesThePeer(t *testing.T) {
 	_, w := small(t, 2)
 	opened := 0
 	hangsUp := func(d *driver) *driver {
-		d.hold = func(e step.Effect) bool {
-			if _, ok := e.(step.OpenNeg); !ok {
+		d.hold = func(e peer.Effect) bool {
+			if _, ok := e.(peer.OpenNeg); !ok {
 				return false
 			}
 			opened++
-			d.queue = append(d.queue, step.Disconnected{Reason: "reset"})
+			d.queue = append(d.queue, peer.Disconnected{Reason: "reset"})
 			return true
 		}
 		return d
@@ -309,8 +308,8 @@ func TestHangingUpOutlivesThePeer(t *testing.T) {
 	d := hangsUp(newDriver(t, peer.Config{}))
 	d.connect(w, capacity.Limits{})
 	next := hangsUp(d.reborn(peer.Config{}, 48*time.Hour, nil))
-	next.do(step.Wanted{Want: w})
-	next.do(step.Connected{})
+	next.do(peer.Wanted{Want: w})
+	next.do(peer.Connected{})
 	next.pass(10 * time.Second)
 	if s := next.peer.Status(); opened != 1 || s.Want != s.Confirmed {
 		t.Errorf("asked to reconcile %d times, %+v", opened, s)

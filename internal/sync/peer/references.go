@@ -6,7 +6,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/reconcile"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/peer/threads"
 	"github.com/graspd/graspd/internal/sync/want"
 )
@@ -74,16 +73,16 @@ func (r *references) next() *task {
 		return r.task
 	case s.Read != nil:
 		r.sub = r.newSub("v")
-		r.effect(step.Survey{Sub: r.sub, PageQuery: *s.Read})
+		r.effect(Survey{Sub: r.sub, PageQuery: *s.Read})
 	case s.Ended != nil:
 		r.dropTask()
-		r.report(step.Debug, "asking for what answers events here has ended", "steps", s.Ended.Steps, "cut_short", s.Ended.Why)
+		r.report(LevelDebug, "asking for what answers events here has ended", "steps", s.Ended.Steps, "cut_short", s.Ended.Why)
 	}
 	return nil
 }
 
 func newQuestion(f nostr.Filter) *task {
-	t := &task{group: &group{Lot: itemset.Lot{Layer: want.LayerReferences}, class: step.Daily}, filter: f}
+	t := &task{group: &group{Lot: itemset.Lot{Layer: want.LayerReferences}, class: Daily}, filter: f}
 	if f.IDs != nil { // as in the last round of a fetch: asked as long as something comes
 		t.compares(reconcile.NewFetch(f.IDs))
 	}
@@ -91,7 +90,7 @@ func newQuestion(f nostr.Filter) *task {
 }
 
 // surveyed takes a page of the store.
-func (r *references) surveyed(in step.Surveyed) {
+func (r *references) surveyed(in Surveyed) {
 	if r.sub == "" || in.Sub != r.sub {
 		return
 	}

@@ -10,14 +10,13 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // refusing makes the relay answer questions of layer 4 as told, by REQ only.
-func (f *forum) refusing(t *testing.T, how func(r step.Request) nostr.RelayMessage) *driver {
+func (f *forum) refusing(t *testing.T, how func(r peer.Request) nostr.RelayMessage) *driver {
 	d := f.reader(t, 500)
 	d.peer = peer.NewPeer(peer.Config{URL: here, NoNegentropy: true})
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		if d.peer.AsksReferences(r.Sub) {
 			return how(r)
 		}
@@ -28,13 +27,13 @@ func (f *forum) refusing(t *testing.T, how func(r step.Request) nostr.RelayMessa
 
 func TestLayerFourEndsWhereItIsNotWelcome(t *testing.T) {
 	for name, tc := range map[string]struct {
-		how  func(r step.Request) nostr.RelayMessage
+		how  func(r peer.Request) nostr.RelayMessage
 		want int // requests in the first round
 	}{
-		"refused":    {func(r step.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: "blocked: no"} }, 3},
-		"restricted": {func(r step.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: "restricted: no"} }, 3},
-		"no answer":  {func(r step.Request) nostr.RelayMessage { return nostr.Notice{Text: "hm"} }, 3},
-		"rate limited": {func(r step.Request) nostr.RelayMessage {
+		"refused":    {func(r peer.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: "blocked: no"} }, 3},
+		"restricted": {func(r peer.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: "restricted: no"} }, 3},
+		"no answer":  {func(r peer.Request) nostr.RelayMessage { return nostr.Notice{Text: "hm"} }, 3},
+		"rate limited": {func(r peer.Request) nostr.RelayMessage {
 			return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
 		}, 3},
 	} {
@@ -87,7 +86,7 @@ func TestOneBadQuestionHoldsNothingUp(t *testing.T) {
 	}
 	f.theirs(likes...)
 	bad := f.events[301].ID.String()
-	d := f.refusing(t, func(r step.Request) nostr.RelayMessage {
+	d := f.refusing(t, func(r peer.Request) nostr.RelayMessage {
 		if tags := r.Filters[0].Tags; tags != nil && slices.Contains(tags[0].Values, bad) {
 			return nostr.Closed{Sub: r.Sub, Reason: "error: timeout"}
 		}
@@ -105,7 +104,7 @@ func TestLayerFourAsksForLessWhereThatIsTooMuch(t *testing.T) {
 	likes := []*nostr.Event{f.reaction(f.events[10], key(50)), f.reaction(f.events[80], key(50))}
 	gone := f.Event(nostr.KindDeletion, key(108), 1_700_000_000)
 	f.theirs(append(likes, gone)...)
-	d := f.refusing(t, func(r step.Request) nostr.RelayMessage {
+	d := f.refusing(t, func(r peer.Request) nostr.RelayMessage {
 		x := r.Filters[0]
 		if len(x.Authors) > 6 || len(x.Tags) > 0 && len(x.Tags[0].Values) > 30 {
 			return nostr.Closed{Sub: r.Sub, Reason: "ERROR: bad req: error parsing #e: total filter items too large"}
@@ -154,7 +153,7 @@ func TestAQuestionWithoutEndIsGivenUp(t *testing.T) {
 	f := newForum(t, 1)
 	like := f.reaction(f.events[2], key(50))
 	f.theirs(like)
-	d := f.refusing(t, func(step.Request) nostr.RelayMessage { return nil })
+	d := f.refusing(t, func(peer.Request) nostr.RelayMessage { return nil })
 	serve, m := d.serve, f.mint
 	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
 		x := filters[0]
@@ -191,9 +190,9 @@ func TestLayerFourGoesOnWithTheNextConnection(t *testing.T) {
 	for len(d.layer4) < 6 { // the first page of comments is asked
 		d.pass(time.Second)
 	}
-	d.do(step.Disconnected{Reason: "reset"})
+	d.do(peer.Disconnected{Reason: "reset"})
 	d.pass(time.Minute)
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	d.pass(time.Hour)
 	if !f.has(like) {
 		t.Error("it does not go on")
@@ -218,9 +217,9 @@ func TestLayerFourIsNotPutOffByReconnecting(t *testing.T) {
 	d.connect(f.want, capacity.Limits{})
 	for range 3 {
 		d.pass(10 * time.Hour)
-		d.do(step.Disconnected{Reason: "reset"})
+		d.do(peer.Disconnected{Reason: "reset"})
 		d.pass(30 * time.Minute)
-		d.do(step.Connected{})
+		d.do(peer.Connected{})
 	}
 	d.pass(time.Minute)
 	if len(d.rounds()) != 1 || !f.has(like) {
@@ -237,8 +236,8 @@ func TestLayerFourComesAfterTheCatchUp(t *testing.T) {
 	d.peer = peer.NewPeer(peer.Config{URL: here, NoNegentropy: true})
 	d.connect(f.want, capacity.Limits{})
 	var since time.Duration
-	d.refuse = func(r step.Request) nostr.RelayMessage {
-		if tags := r.Filters[0].Tags; r.Class == step.Daily && tags != nil && tags[0].Name == 'q' {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
+		if tags := r.Filters[0].Tags; r.Class == peer.Daily && tags != nil && tags[0].Name == 'q' {
 			if since == 0 {
 				since = d.clock.Mono
 			}
@@ -267,14 +266,14 @@ func TestLayerFourMakesWay(t *testing.T) {
 			d := f.reader(t, 500)
 			d.peer = peer.NewPeer(peer.Config{URL: here, NoNegentropy: !neg})
 			held := ""
-			d.refuse = func(r step.Request) nostr.RelayMessage {
+			d.refuse = func(r peer.Request) nostr.RelayMessage {
 				if d.peer.AsksReferences(r.Sub) && held == "" {
 					held = r.Sub
 					return nostr.Notice{Text: "hm"}
 				}
 				return nil
 			}
-			d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+			d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 				if d.peer.AsksReferences(e.Sub) && held == "" {
 					held = e.Sub
 					return nostr.Notice{Text: "hm"}
@@ -288,9 +287,9 @@ func TestLayerFourMakesWay(t *testing.T) {
 			issue := f.mint.Event(1621, key(1), 1_700_009_000, nostr.Tag{"a", address(key(0), "x")})
 			fold := newFold(t)
 			fold.AddAll(f.events[0], f.issue).Step()
-			d.do(step.Wanted{Want: fold.Wants[here]})
+			d.do(peer.Wanted{Want: fold.Wants[here]})
 			fold.AddAll(issue).Step()
-			d.do(step.Wanted{Want: fold.Wants[here]})
+			d.do(peer.Wanted{Want: fold.Wants[here]})
 			if !d.peer.AllConfirmed() {
 				t.Error("a new item waits for layer 4")
 			}
@@ -312,7 +311,7 @@ func TestARelayThatIsWantedNoMoreForgetsTheTour(t *testing.T) {
 	for len(d.layer4) < 6 {
 		d.pass(time.Second)
 	}
-	d.do(step.Wanted{})
+	d.do(peer.Wanted{})
 	d.layer4 = nil
 	d.connect(f.want, capacity.Limits{})
 	d.pass(26 * time.Hour)

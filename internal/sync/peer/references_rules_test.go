@@ -10,7 +10,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/peer/threads"
 )
 
@@ -75,10 +74,10 @@ func TestAStoreThatCannotBeReadEndsLayerFour(t *testing.T) {
 	f.theirs(like)
 	d := f.reader(t, 500)
 	failing := true
-	d.hold = func(e step.Effect) bool {
-		s, ok := e.(step.Survey)
+	d.hold = func(e peer.Effect) bool {
+		s, ok := e.(peer.Survey)
 		if ok && failing {
-			d.queue = append(d.queue, step.Surveyed{Sub: s.Sub, Failed: true})
+			d.queue = append(d.queue, peer.Surveyed{Sub: s.Sub, Failed: true})
 		}
 		return ok && failing
 	}
@@ -105,7 +104,7 @@ func TestLayerFourForgivesSingleRefusals(t *testing.T) {
 	likes := []*nostr.Event{f.reaction(f.events[3], key(50)), f.reaction(f.events[600], key(50))}
 	f.theirs(likes...)
 	refused := map[string]bool{}
-	d := f.refusing(t, func(r step.Request) nostr.RelayMessage {
+	d := f.refusing(t, func(r peer.Request) nostr.RelayMessage {
 		x := nostr.Filter{Authors: r.Filters[0].Authors, Tags: r.Filters[0].Tags}
 		if key := x.Key(); !refused[key] {
 			refused[key] = true
@@ -126,7 +125,7 @@ func TestLayerFourAfterAClockSlip(t *testing.T) {
 	like := f.reaction(f.events[2], key(50))
 	f.theirs(like)
 	held := ""
-	d := f.refusing(t, func(r step.Request) nostr.RelayMessage {
+	d := f.refusing(t, func(r peer.Request) nostr.RelayMessage {
 		if held == "" {
 			held = r.Sub
 			return nostr.Notice{Text: "hm"}
@@ -139,11 +138,11 @@ func TestLayerFourAfterAClockSlip(t *testing.T) {
 		t.Fatal("nothing is asked")
 	}
 	d.clock.Wall = d.clock.Wall.Add(time.Hour)
-	d.do(step.Alive{})
+	d.do(peer.Alive{})
 	if err := d.peer.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(d.sent, func(e step.Effect) bool { c, ok := e.(step.CloseRequest); return ok && c.Sub == held }) {
+	if !slices.ContainsFunc(d.sent, func(e peer.Effect) bool { c, ok := e.(peer.CloseRequest); return ok && c.Sub == held }) {
 		t.Error("what was open is not closed")
 	}
 	d.pass(time.Minute)
@@ -245,9 +244,9 @@ func TestLayerFourLooksUpWhatItNeeds(t *testing.T) {
 		}
 		return out
 	}
-	var sift *step.Sift
-	d.hold = func(e step.Effect) bool {
-		s, ok := e.(step.Sift)
+	var sift *peer.Sift
+	d.hold = func(e peer.Effect) bool {
+		s, ok := e.(peer.Sift)
 		if active, _ := d.peer.References(); ok && active && sift == nil {
 			sift = &s
 			return true
@@ -263,9 +262,9 @@ func TestLayerFourLooksUpWhatItNeeds(t *testing.T) {
 	}
 	fold := newFold(t)
 	fold.AddAll(f.events[0], f.issue).Step()
-	d.do(step.Wanted{Want: fold.Wants[here]})
+	d.do(peer.Wanted{Want: fold.Wants[here]})
 	fold.AddAll(f.mint.Event(1621, key(1), 1_700_009_000, nostr.Tag{"a", address(key(0), "x")})).Step()
-	d.do(step.Wanted{Want: fold.Wants[here]})
+	d.do(peer.Wanted{Want: fold.Wants[here]})
 	d.do(d.sift(*sift))
 	d.pass(time.Minute)
 	if _, times := d.byIDs(); times[loose.ID] > 0 || !f.has(like) || !d.peer.AllConfirmed() {

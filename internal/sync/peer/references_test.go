@@ -10,7 +10,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/peer/threads"
 )
 
@@ -64,7 +63,7 @@ func counted(d *driver) *int {
 	n, serve := new(int), d.serve
 	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
 		out := serve(sub, filters)
-		if !isEdgeProbe(step.Request{Class: step.Catchup, Filters: filters}) {
+		if !isEdgeProbe(peer.Request{Class: peer.Catchup, Filters: filters}) {
 			*n += len(out)
 		}
 		return out
@@ -123,7 +122,7 @@ func TestReferencesAreAskedInTheFullResync(t *testing.T) {
 		}
 	}
 	for i, x := range d.layer4 {
-		if x.filter != nil && x.class != step.Daily {
+		if x.filter != nil && x.class != peer.Daily {
 			t.Errorf("%d is asked with class %d", i, x.class)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/livesubs"
 	"github.com/graspd/graspd/internal/sync/peer/refusal"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -24,7 +23,7 @@ func (p *Peer) closed(sub, text string) {
 	case r.live != nil:
 		p.conn.liveRefused(r.live, text, p.now.Wall)
 	default:
-		p.effect(step.Forget{Sub: sub})
+		p.effect(Forget{Sub: sub})
 		p.conn.endRequest(r.task)
 		p.conn.refused(r, text)
 	}
@@ -154,7 +153,7 @@ func (p *Peer) notice(text string) {
 	r := p.conn.newestNeg()
 	ofNeg := r != nil && (why == refusal.Rate || !why.Crowded() && refusal.NegUnsupported(text))
 	if ofNeg || r != nil && (why == refusal.Auth || why == refusal.Restricted) {
-		p.effect(step.CloseNeg{Sub: r.sub})
+		p.effect(CloseNeg{Sub: r.sub})
 		if why != refusal.Rate {
 			p.conn.echo.Expect(text, p.now.Mono)
 		}

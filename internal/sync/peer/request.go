@@ -8,7 +8,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/demands"
 	"github.com/graspd/graspd/internal/sync/peer/livesubs"
 	"github.com/graspd/graspd/internal/sync/peer/reconcile"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // asks says what a request is for.
@@ -53,7 +52,7 @@ func (c *catchup) request(t *task, kind asks, f nostr.Filter) *request {
 	c.add(r)
 	c.references.count(t)
 	c.paced()
-	c.effect(step.Request{Sub: r.sub, Class: t.group.class, Filters: []nostr.Filter{r.Mode.With(f)}})
+	c.effect(Request{Sub: r.sub, Class: t.group.class, Filters: []nostr.Filter{r.Mode.With(f)}})
 	return r
 }
 
@@ -74,7 +73,7 @@ func (c *catchup) endRequest(t *task) {
 func (r *request) ends() { r.answered = true }
 
 // received notes an event of an open request. It reports whether that ended the request.
-func (p *Peer) received(in step.Received) bool {
+func (p *Peer) received(in Received) bool {
 	p.conn.harm.Good()
 	r := p.conn.requests[in.Sub]
 	if r == nil {
@@ -106,7 +105,7 @@ func (p *Peer) received(in step.Received) bool {
 
 // decided notes a verdict; the last one of an answered request completes it.
 // It reports whether that may have changed more than the request.
-func (p *Peer) decided(in step.Decided) bool {
+func (p *Peer) decided(in Decided) bool {
 	if in.Outcome == policy.Invalid && !p.comparing.forged.Note(in.ID) {
 		if p.unasked(1); p.conn == nil {
 			return true
@@ -160,7 +159,7 @@ func (p *Peer) count(r *request) {
 	switch {
 	case r.task == nil:
 		p.counted.Live++
-	case r.task.group.class == step.Daily:
+	case r.task.group.class == Daily:
 		p.counted.Daily++
 	default:
 		p.counted.Catchup++
@@ -280,7 +279,7 @@ func (c *catchup) askPage(t *task) {
 	}
 	if !ok {
 		if t.paged() {
-			c.report(step.Warn, "possible gap: the relay may have more than it sends: too much of one second, or now this and now that", "filter", t.filter.Key())
+			c.report(LevelWarn, "possible gap: the relay may have more than it sends: too much of one second, or now this and now that", "filter", t.filter.Key())
 		}
 		if t.neg == nil {
 			c.taskDone(t)
@@ -299,6 +298,6 @@ func (c *catchup) askPage(t *task) {
 func (p *Peer) kindsEmptied() {
 	p.demands.emptied()
 	p.unprove()
-	p.recatch(step.Catchup)
+	p.recatch(Catchup)
 	p.conn.side.Apart(p.conn.apart)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // endless is a relay that never ends the stored REQs that ask for #A.
@@ -24,9 +23,9 @@ type endless struct {
 func newEndless(t *testing.T, c peer.Config) *endless {
 	_, w := small(t, 0)
 	x := &endless{driver: newDriver(t, c), mint: mint{N: 1 << 32}}
-	x.hold = func(e step.Effect) bool {
-		r, ok := e.(step.Request)
-		if !ok || r.Class == step.Live || len(r.Filters[0].Tags) == 0 || r.Filters[0].Tags[0].Name != 'A' {
+	x.hold = func(e peer.Effect) bool {
+		r, ok := e.(peer.Request)
+		if !ok || r.Class == peer.Live || len(r.Filters[0].Tags) == 0 || r.Filters[0].Tags[0].Name != 'A' {
 			return false
 		}
 		x.sub = r.Sub
@@ -49,8 +48,8 @@ func newEndless(t *testing.T, c peer.Config) *endless {
 // brings sends an event for the REQ that is open.
 func (x *endless) brings(e *nostr.Event) {
 	sub := x.sub
-	x.do(step.Received{Sub: sub, ID: e.ID, At: e.CreatedAt})
-	x.do(step.Decided{Sub: sub, ID: e.ID, Outcome: policy.Duplicate})
+	x.do(peer.Received{Sub: sub, ID: e.ID, At: e.CreatedAt})
+	x.do(peer.Decided{Sub: sub, ID: e.ID, Outcome: policy.Duplicate})
 }
 
 func (x *endless) confirmed() bool {
@@ -112,8 +111,8 @@ func TestOneSecondThatDrips(t *testing.T) {
 	x := newEndless(t, peer.Config{NoNegentropy: true})
 	e := x.Event(nostr.KindComment, key(1), 1000, nostr.Tag{"A", address(key(0), "x")})
 	drips := x.hold
-	x.hold = func(f step.Effect) bool {
-		r, ok := f.(step.Request)
+	x.hold = func(f peer.Effect) bool {
+		r, ok := f.(peer.Request)
 		return ok && r.Filters[0].Matches(e) && drips(f)
 	}
 	for x.clock.Mono < 12*time.Hour {
@@ -161,7 +160,7 @@ func TestARelayThatTakesNoNoticeOfLimits(t *testing.T) {
 			if !d.peer.AllConfirmed() || len(got) != len(all) {
 				t.Errorf("settled %v, %d of %d received", d.peer.AllConfirmed(), len(got), len(all))
 			}
-			if n := len(d.requests(step.Catchup)); n > 60 {
+			if n := len(d.requests(peer.Catchup)); n > 60 {
 				t.Errorf("%d REQs", n)
 			}
 		})
@@ -182,10 +181,10 @@ func TestIDsWithoutEnd(t *testing.T) {
 		}
 		return out
 	}
-	var byID []step.Request
-	d.hold = func(e step.Effect) bool {
-		r, ok := e.(step.Request)
-		if ok && r.Filters[0].IDs != nil && r.Class != step.Live {
+	var byID []peer.Request
+	d.hold = func(e peer.Effect) bool {
+		r, ok := e.(peer.Request)
+		if ok && r.Filters[0].IDs != nil && r.Class != peer.Live {
 			byID = append(byID, r)
 			return true
 		}
@@ -202,8 +201,8 @@ func TestIDsWithoutEnd(t *testing.T) {
 		t.Fatalf("asked by id: %v", byID)
 	}
 	for range 2 + peer.RequestRoom {
-		d.do(step.Received{Sub: byID[0].Sub, ID: one.ID, At: one.CreatedAt})
-		d.do(step.Decided{Sub: byID[0].Sub, ID: one.ID, Outcome: policy.Duplicate})
+		d.do(peer.Received{Sub: byID[0].Sub, ID: one.ID, At: one.CreatedAt})
+		d.do(peer.Decided{Sub: byID[0].Sub, ID: one.ID, Outcome: policy.Duplicate})
 	}
 	if closed != 1 {
 		t.Fatalf("closed %d times", closed)

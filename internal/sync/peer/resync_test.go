@@ -9,7 +9,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // What a relay did not bear one day it may bear the next: limits that were
@@ -19,7 +18,7 @@ func TestFullResyncLearnsLimitsUpward(t *testing.T) {
 	f, _ := small(t, 700)
 	d := newDriver(t, peer.Config{NoNegentropy: true, MaxTags: 50})
 	subs, values, filters, page := 5, 20, 4, 100
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		closed := func(text string) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: text} }
 		if len(d.open) > subs {
 			return closed("ERROR: too many concurrent REQs")
@@ -53,7 +52,7 @@ func TestFullResyncLearnsLimitsUpward(t *testing.T) {
 	d.sent = nil
 	d.pass(25 * time.Hour)
 	largest, limit := 0, 0
-	for _, r := range d.requests(step.Live, step.Daily) {
+	for _, r := range d.requests(peer.Live, peer.Daily) {
 		for _, x := range r.Filters {
 			if len(x.Tags) > 0 {
 				largest = max(largest, len(x.Tags[0].Values))
@@ -73,11 +72,11 @@ func TestFullResyncForgivesHaste(t *testing.T) {
 	d.connect(w, capacity.Limits{})
 	atOnce := func() int {
 		n, open := 0, 0
-		d.refuse = func(r step.Request) nostr.RelayMessage {
-			if r.Class != step.Live {
+		d.refuse = func(r peer.Request) nostr.RelayMessage {
+			if r.Class != peer.Live {
 				open = 0
 				for _, q := range d.open {
-					if q.Class != step.Live {
+					if q.Class != peer.Live {
 						open++
 					}
 				}
@@ -89,7 +88,7 @@ func TestFullResyncForgivesHaste(t *testing.T) {
 		d.refuse = nil
 		return n
 	}
-	d.do(step.Frame{Message: nostr.Notice{Text: "rate limit exceeded, slow down"}})
+	d.do(peer.Frame{Message: nostr.Notice{Text: "rate limit exceeded, slow down"}})
 	d.pass(20 * time.Hour)
 	if n := atOnce(); n != 2 {
 		t.Errorf("%d requests at once in the full resync", n)
@@ -143,7 +142,7 @@ func TestUndeliveredIsPagedForOnceAWeek(t *testing.T) {
 	}
 	paged := func() int {
 		n := 0
-		for _, r := range d.requests(step.Catchup, step.Daily) {
+		for _, r := range d.requests(peer.Catchup, peer.Daily) {
 			if f := r.Filters[0]; f.IDs == nil && *f.Limit > 5 && !d.peer.AsksReferences(r.Sub) {
 				n++
 			}
@@ -176,9 +175,9 @@ func TestALiveREQWithoutAnAnswerIsSentAgain(t *testing.T) {
 	_, w := small(t, 40)
 	d := newDriver(t, peer.Config{MaxTags: 10, NoNegentropy: true})
 	var swallowed []string
-	d.hold = func(e step.Effect) bool {
-		r, ok := e.(step.Request)
-		if !ok || r.Class != step.Live || len(swallowed) > 0 || len(r.Filters[0].Kinds) > 0 {
+	d.hold = func(e peer.Effect) bool {
+		r, ok := e.(peer.Request)
+		if !ok || r.Class != peer.Live || len(swallowed) > 0 || len(r.Filters[0].Kinds) > 0 {
 			return false
 		}
 		swallowed = append(swallowed, r.Sub)
@@ -186,7 +185,7 @@ func TestALiveREQWithoutAnAnswerIsSentAgain(t *testing.T) {
 	}
 	d.connect(w, capacity.Limits{})
 	d.pass(20 * time.Hour)
-	before, follows := d.requests(step.Live), len(d.following())
+	before, follows := d.requests(peer.Live), len(d.following())
 	if len(swallowed) != 1 || len(before) < 2 || !d.peer.AllConfirmed() {
 		t.Fatalf("%d live REQs, %d without an answer", len(before), len(swallowed))
 	}
@@ -194,13 +193,13 @@ func TestALiveREQWithoutAnAnswerIsSentAgain(t *testing.T) {
 	d.closed = func(sub string) { closed = append(closed, sub) }
 	d.sent = nil
 	d.pass(6 * time.Hour)
-	var lost step.Request
+	var lost peer.Request
 	for _, r := range before {
 		if r.Sub == swallowed[0] {
 			lost = r
 		}
 	}
-	again := d.requests(step.Live)
+	again := d.requests(peer.Live)
 	if len(again) != 1 || len(again[0].Filters) != len(lost.Filters) || !slices.Contains(closed, swallowed[0]) {
 		t.Errorf("the full resync sent %d live REQs, closed %v, not %s", len(again), closed, swallowed[0])
 	}

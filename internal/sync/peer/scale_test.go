@@ -15,7 +15,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 var fullScale = flag.Bool("scale", false, "TestScale at the sizes that graspd is made for")
@@ -72,7 +71,7 @@ func (w *town) settle(t testing.TB) {
 	for i, u := range slices.Sorted(maps.Keys(w.Wants)) {
 		h := newHousehold(t, u, habits[i%len(habits)])
 		w.peers[u] = h
-		h.take(step.Wanted{Want: w.Wants[u]})
+		h.take(peer.Wanted{Want: w.Wants[u]})
 		h.settle(24 * time.Hour)
 	}
 }
@@ -94,7 +93,7 @@ func (w *town) grow(n int) int {
 	for u, want := range w.Changed(minutes(w.fold.Now)) {
 		changed++
 		h := w.peers[u]
-		h.take(step.Wanted{Want: want})
+		h.take(peer.Wanted{Want: want})
 	}
 	return changed
 }
@@ -144,7 +143,7 @@ type household struct {
 
 type answer struct {
 	at time.Duration
-	in step.Input
+	in peer.Input
 }
 
 func newHousehold(t testing.TB, u peer.URL, h habit) *household {
@@ -156,7 +155,7 @@ func (h *household) settle(most time.Duration) {
 	h.t.Helper()
 	end := h.clock.Mono + most
 	for !h.peer.AllConfirmed() || len(h.queue) > 0 {
-		at, in := end+1, step.Input(step.Tick{})
+		at, in := end+1, peer.Input(peer.Tick{})
 		if wake, ok := h.peer.Wake(); ok {
 			at = wake
 		}
@@ -174,27 +173,27 @@ func (h *household) settle(most time.Duration) {
 	h.done = h.clock.Mono
 }
 
-func (h *household) take(in step.Input) {
+func (h *household) take(in peer.Input) {
 	for _, e := range h.peer.Step(h.clock, in) {
 		h.perform(e)
 	}
 }
 
-func (h *household) later(in step.Input) {
+func (h *household) later(in peer.Input) {
 	h.queue = append(h.queue, answer{h.clock.Mono + 100*time.Millisecond, in})
 }
 
-func (h *household) frame(m nostr.RelayMessage) { h.later(step.Frame{Message: m}) }
+func (h *household) frame(m nostr.RelayMessage) { h.later(peer.Frame{Message: m}) }
 
-func (h *household) perform(e step.Effect) {
+func (h *household) perform(e peer.Effect) {
 	switch e := e.(type) {
-	case step.Dial:
-		h.later(step.Connected{Limits: h.told})
-	case step.HangUp:
+	case peer.Dial:
+		h.later(peer.Connected{Limits: h.told})
+	case peer.HangUp:
 		h.t.Fatalf("%s: hangs up: %s", h.url, e.Reason)
-	case step.LoadSet:
-		h.later(step.Loaded{Sub: e.Sub, Set: set(nil, e.Filter)})
-	case step.Request:
+	case peer.LoadSet:
+		h.later(peer.Loaded{Sub: e.Sub, Set: set(nil, e.Filter)})
+	case peer.Request:
 		h.asked++
 		h.message(nostr.AppendReq(nil, e.Sub, e.Filters...), func() {
 			if len(e.Filters) > h.filters {
@@ -207,9 +206,9 @@ func (h *household) perform(e step.Effect) {
 			}
 			h.frame(nostr.EOSE{Sub: e.Sub})
 		})
-	case step.CloseRequest:
+	case peer.CloseRequest:
 		h.message(nostr.AppendClose(nil, e.Sub), func() { delete(h.open, e.Sub) })
-	case step.OpenNeg:
+	case peer.OpenNeg:
 		h.asked++
 		h.message(nostr.AppendNegOpen(nil, e.Sub, e.Filter, e.Msg), func() {
 			if !h.negentropy {
@@ -218,7 +217,7 @@ func (h *household) perform(e step.Effect) {
 			}
 			h.frame(nostr.NegMsg{Sub: e.Sub, Msg: []byte{0x61}}) // the same: nothing
 		})
-	case step.CloseNeg:
+	case peer.CloseNeg:
 		h.message(nostr.AppendNegClose(nil, e.Sub), func() {
 			if !h.negentropy {
 				h.frame(nostr.Notice{Text: "invalid: Invalid input"})

@@ -10,7 +10,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // TestStatusWalksNothing: how much is wanted of a relay makes no difference to what its status costs.
@@ -27,7 +26,7 @@ func TestStatusWalksNothing(t *testing.T) {
 		s.own = s.neg
 		s.connect(s.want(), capacity.Limits{})
 		s.pass(time.Hour)
-		s.do(step.Tick{}) // both have an uptime
+		s.do(peer.Tick{}) // both have an uptime
 		before := s.peer.Status()
 		if before.Confirmed.Repositories != n || before.Phase != "live" {
 			t.Fatalf("%+v", before)
@@ -53,23 +52,23 @@ func TestStatusTellsWhyARelayFails(t *testing.T) {
 			t.Errorf("the cause is %q, want %q", got, want)
 		}
 	}
-	d.do(step.Wanted{Want: w})
+	d.do(peer.Wanted{Want: w})
 	cause("")
-	d.do(step.DialFailed{Reason: "not dialed for an announcement: port 22 belongs to another service"})
+	d.do(peer.DialFailed{Reason: "not dialed for an announcement: port 22 belongs to another service"})
 	cause("not dialed for an announcement: port 22 belongs to another service")
 	d.pass(10 * time.Second)
 	cause("not dialed for an announcement: port 22 belongs to another service")
-	d.do(step.DialFailed{Reason: strings.Repeat("x", 400)})
+	d.do(peer.DialFailed{Reason: strings.Repeat("x", 400)})
 	cause(strings.Repeat("x", 300))
 	d.pass(time.Minute)
-	d.do(step.DialFailed{Reason: "HTTP 429", SlowIt: true})
+	d.do(peer.DialFailed{Reason: "HTTP 429", SlowIt: true})
 	cause("asked to slow down")
 	d.pass(2 * time.Minute)
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	d.pass(10 * time.Minute)
 	if s := d.peer.Status(); s.Failures != 0 || s.Cause != "" {
 		t.Errorf("it does well: %+v", s)
 	}
-	d.do(step.Disconnected{Reason: "closed by the relay: 1001 going"})
+	d.do(peer.Disconnected{Reason: "closed by the relay: 1001 going"})
 	cause("closed by the relay: 1001 going")
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/demands"
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/reqfilter"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -37,7 +36,7 @@ type besideStored interface {
 }
 
 // addGroups splits a lot into groups that fit stored filters.
-func (c *catchup) addGroups(l itemset.Lot, class step.Class, swept bool) {
+func (c *catchup) addGroups(l itemset.Lot, class Class, swept bool) {
 	b := c.limits.Bounds()
 	items := l.Items
 	for len(items) > 0 {
@@ -95,7 +94,7 @@ func (c *catchup) abandon(t *task) {
 	case t.req.kind != asksNeg:
 		c.closeReq(t.req.sub)
 	case t.neg.Opened():
-		c.effect(step.CloseNeg{Sub: t.req.sub})
+		c.effect(CloseNeg{Sub: t.req.sub})
 	}
 	c.endRequest(t)
 }
@@ -209,7 +208,7 @@ func (c *catchup) taskFailed(t *task, why string) {
 	c.abandon(t)
 	wait := backoff.RetryDelay(t.failed())
 	c.putOff(t, c.now.Mono+wait)
-	c.report(step.Debug, "a request for stored events failed", "cause", why, "wait", wait)
+	c.report(LevelDebug, "a request for stored events failed", "cause", why, "wait", wait)
 }
 
 // pause stops catch-up for a while, as the relay asked to slow down.
@@ -265,7 +264,7 @@ func (c *catchup) extraFailed(t *task) bool {
 // askSwept has the stored events of swept items asked, whose turn came at the time due.
 func (c *catchup) askSwept(l itemset.Lot, due time.Duration) {
 	n := len(c.groups)
-	c.addGroups(l, step.Catchup, true)
+	c.addGroups(l, Catchup, true)
 	for _, g := range c.groups[n:] {
 		g.due = due
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/bisect"
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/reqfilter"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -56,7 +55,7 @@ func (s *suspects) found(f bisect.Finding) {
 	}
 	for _, it := range f.Refused {
 		s.held.Drop(it)
-		s.report(step.Info, "the relay refuses requests for a repository", "repository", s.want.Repository(it).Addresses[0])
+		s.report(LevelInfo, "the relay refuses requests for a repository", "repository", s.want.Repository(it).Addresses[0])
 	}
 }
 

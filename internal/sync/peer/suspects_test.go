@@ -10,7 +10,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // manyRepos is a Want of n repositories, of which those numbered in bad have an identifier that begins with "bad".
@@ -39,7 +38,7 @@ func hasValue(r []nostr.Filter, part string) bool {
 
 // trials counts the trials so far.
 func (d *driver) trials() (n int) {
-	for _, r := range d.requests(step.Catchup, step.Daily) {
+	for _, r := range d.requests(peer.Catchup, peer.Daily) {
 		if isTrial(r.Sub) {
 			n++
 		}
@@ -49,11 +48,11 @@ func (d *driver) trials() (n int) {
 
 // dislike has the relay not answer what lists such a value, by REQ or NEG-OPEN.
 func (d *driver) dislike(part string) {
-	d.hold = func(e step.Effect) bool {
+	d.hold = func(e peer.Effect) bool {
 		switch e := e.(type) {
-		case step.Request:
+		case peer.Request:
 			return hasValue(e.Filters, part)
-		case step.OpenNeg:
+		case peer.OpenNeg:
 			return hasValue([]nostr.Filter{e.Filter}, part)
 		}
 		return false
@@ -69,9 +68,9 @@ func TestAValueIsFoundByHalving(t *testing.T) {
 		d.dislike("bad ")
 		if n == 2 { // live subscriptions are taken
 			ignored := d.hold
-			d.hold = func(e step.Effect) bool {
-				r, ok := e.(step.Request)
-				return ignored(e) && !(ok && r.Class == step.Live)
+			d.hold = func(e peer.Effect) bool {
+				r, ok := e.(peer.Request)
+				return ignored(e) && !(ok && r.Class == peer.Live)
 			}
 		}
 		d.connect(w, capacity.Limits{})
@@ -117,9 +116,9 @@ func TestARelayThatAnswersNothingConvictsNobody(t *testing.T) {
 		w := manyRepos(t, 100)
 		d := newDriver(t, peer.Config{NoNegentropy: true})
 		dead := true
-		d.hold = func(e step.Effect) bool {
-			r, ok := e.(step.Request)
-			if !ok || !dead || r.Class == step.Live || len(r.Filters[0].Tags) == 0 {
+		d.hold = func(e peer.Effect) bool {
+			r, ok := e.(peer.Request)
+			if !ok || !dead || r.Class == peer.Live || len(r.Filters[0].Tags) == 0 {
 				return false
 			}
 			if how != nil {
@@ -153,7 +152,7 @@ func TestOddValuesComeLastAndApart(t *testing.T) {
 		}
 		f.Step()
 		d := newDriver(t, peer.Config{})
-		d.refuse = func(r step.Request) nostr.RelayMessage {
+		d.refuse = func(r peer.Request) nostr.RelayMessage {
 			if hasValue(r.Filters, "odd") {
 				if hasValue(r.Filters, "repo ") {
 					t.Errorf("%q stands beside others", odd)
@@ -189,7 +188,7 @@ func TestATextThatSpeaksOfAValue(t *testing.T) {
 		w := manyRepos(t, 64, 9)
 		d := newDriver(t, peer.Config{NoNegentropy: notice})
 		text := "ERROR: bad req: error parsing #a: filter item too large"
-		d.refuse = func(r step.Request) nostr.RelayMessage {
+		d.refuse = func(r peer.Request) nostr.RelayMessage {
 			switch {
 			case !hasValue(r.Filters, "bad "):
 				return nil
@@ -198,7 +197,7 @@ func TestATextThatSpeaksOfAValue(t *testing.T) {
 			}
 			return nostr.Closed{Sub: r.Sub, Reason: text}
 		}
-		d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+		d.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 			if !hasValue([]nostr.Filter{e.Filter}, "bad ") {
 				return nil
 			}
@@ -233,7 +232,7 @@ func TestTrialsAreNoStorm(t *testing.T) {
 	f.AddAll(f.Announce(key(0), "repo", 1, []string{us, string(here)})).Step()
 	d := newDriver(t, peer.Config{})
 	var at []time.Duration
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		if !hasValue(r.Filters, "long") {
 			return nil
 		}
@@ -265,11 +264,11 @@ func TestARefusedRepositoryThatIsNoLongerWanted(t *testing.T) {
 	}
 	f := newFold(t)
 	f.AddAll(f.Announce(key(0), "repo 0", 1, []string{us, string(here)})).Step()
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	if err := d.peer.Check(); err != nil || d.peer.Suspects() != 0 || d.peer.Status().Refused != 0 {
 		t.Errorf("%v, %d suspects", err, d.peer.Suspects())
 	}
-	d.do(step.Wanted{})
+	d.do(peer.Wanted{})
 	if d.peer.Suspects() != 0 {
 		t.Error("suspects of a relay that nobody wants")
 	}
@@ -289,8 +288,8 @@ func TestOthersAreTriedBeforeOddValues(t *testing.T) {
 	}
 	f.Step()
 	d := newDriver(t, peer.Config{NoNegentropy: true})
-	d.hold = func(e step.Effect) bool { r, ok := e.(step.Request); return ok && hasValue(r.Filters, "odd") }
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.hold = func(e peer.Effect) bool { r, ok := e.(peer.Request); return ok && hasValue(r.Filters, "odd") }
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		if hasValue(r.Filters, "bad ") {
 			return nostr.Closed{Sub: r.Sub, Reason: "error: null byte"}
 		}
@@ -314,14 +313,14 @@ func TestARelayThatHangsUpAtAValue(t *testing.T) {
 	d := newDriver(t, peer.Config{})
 	hangs := 0
 	lost := func() {
-		d.queue = append(d.queue, step.Disconnected{Reason: "reset"})
-		d.open = map[string]step.Request{}
+		d.queue = append(d.queue, peer.Disconnected{Reason: "reset"})
+		d.open = map[string]peer.Request{}
 	}
-	d.hold = func(e step.Effect) bool {
+	d.hold = func(e peer.Effect) bool {
 		switch e := e.(type) {
-		case step.Dial:
-			d.queue = append(d.queue, step.Connected{})
-		case step.Request:
+		case peer.Dial:
+			d.queue = append(d.queue, peer.Connected{})
+		case peer.Request:
 			if hasValue(e.Filters, "odd") {
 				hangs++
 				lost()
@@ -330,7 +329,7 @@ func TestARelayThatHangsUpAtAValue(t *testing.T) {
 		}
 		return false
 	}
-	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(peer.Wanted{Want: f.Wants[here]})
 	d.pass(3 * time.Hour)
 	if s := d.peer.Status(); s.Refused != 1 || s.Confirmed.Repositories != 3 || hangs > 3 {
 		t.Errorf("after %d times %+v", hangs, s)
@@ -338,7 +337,7 @@ func TestARelayThatHangsUpAtAValue(t *testing.T) {
 	before := hangs
 	d.at(d.clock.Mono + time.Hour) // nothing is heard for so long
 	lost()
-	d.do(step.Tick{})
+	d.do(peer.Tick{})
 	d.pass(3 * time.Hour)
 	if s := d.peer.Status(); hangs != before || s.Refused != 1 || s.Confirmed.Repositories != 3 {
 		t.Errorf("tried %d times more, %+v", hangs-before, s)
@@ -357,16 +356,16 @@ func TestWhatIsRefusedHoldsNoMark(t *testing.T) {
 	if !d.peer.AllConfirmed() {
 		t.Fatal("not settled")
 	}
-	d.do(step.Disconnected{Reason: "reset"})
-	d.open = map[string]step.Request{}
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.do(peer.Disconnected{Reason: "reset"})
+	d.open = map[string]peer.Request{}
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		if hasValue(r.Filters, "bad ") {
 			return nostr.Closed{Sub: r.Sub, Reason: "invalid: null byte"}
 		}
 		return nil
 	}
 	d.pass(time.Minute)
-	d.do(step.Connected{})
+	d.do(peer.Connected{})
 	d.pass(time.Minute)
 	if n := d.peer.HeldItems(); n != 0 || d.peer.Status().Refused != 1 || !d.peer.AllConfirmed() {
 		t.Errorf("%d items are held, %+v", n, d.peer.Status())
@@ -378,18 +377,18 @@ func TestATrialWaitsForAVerdict(t *testing.T) {
 	w := manyRepos(t, 10, 3)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	granted := false
-	d.hold = func(e step.Effect) bool {
-		r, ok := e.(step.Request)
+	d.hold = func(e peer.Effect) bool {
+		r, ok := e.(peer.Request)
 		return ok && hasValue(r.Filters, "bad ") && (granted || !isTrial(r.Sub))
 	}
-	d.refuse = func(r step.Request) nostr.RelayMessage {
+	d.refuse = func(r peer.Request) nostr.RelayMessage {
 		if isTrial(r.Sub) && !granted {
 			return nostr.Closed{Sub: r.Sub, Reason: "auth-required: you must auth"}
 		}
 		return nil
 	}
 	d.connect(w, capacity.Limits{})
-	d.do(step.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
+	d.do(peer.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
 	for n := 0; len(d.auths()) == 0; n++ {
 		if n > 600 {
 			t.Fatal("no trial is refused")
@@ -402,7 +401,7 @@ func TestATrialWaitsForAVerdict(t *testing.T) {
 		t.Errorf("%d trials while the verdict is awaited", n-before)
 	}
 	granted = true
-	d.do(step.Authenticated{OK: true})
+	d.do(peer.Authenticated{OK: true})
 	d.pass(30 * time.Minute)
 	if s := d.peer.Status(); s.Refused != 1 || !d.peer.AllConfirmed() {
 		t.Errorf("%+v", s)

@@ -7,7 +7,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/refusal"
 	"github.com/graspd/graspd/internal/sync/peer/reqfilter"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -23,7 +22,7 @@ func (s *suspects) nextTrial() *task {
 	if s.task != nil || s.live.side.Moving() || s.live.demands.auth.Awaited() || !s.under.Begin(s.now.Mono) {
 		return nil
 	}
-	s.task = &task{group: &group{Lot: itemset.Lot{Layer: layerTrial}, class: step.Catchup}}
+	s.task = &task{group: &group{Lot: itemset.Lot{Layer: layerTrial}, class: Catchup}}
 	return s.task
 }
 
@@ -40,7 +39,7 @@ func (s *suspects) sendTrial(t *task) {
 	r := &request{Manner: s.live.demands.manner(false), sub: s.newSub("t"), kind: asksTrial, task: t, most: requestRoom, begun: s.now.Mono, progress: s.now.Mono}
 	s.live.add(r)
 	s.live.paced()
-	s.effect(step.Request{Sub: r.sub, Class: step.Catchup, Filters: filters})
+	s.effect(Request{Sub: r.sub, Class: Catchup, Filters: filters})
 }
 
 // asked returns the request that tries suspects, if the relay has not answered it.
@@ -109,7 +108,7 @@ func (s *suspects) trialBarred(why refusal.Kind, r *request) {
 
 // trialFailed takes any other refusal of a trial, or that it was not answered.
 func (s *suspects) trialFailed(sure bool, why string) {
-	s.report(step.Debug, "a request that was to find what the relay refuses failed", "cause", why)
+	s.report(LevelDebug, "a request that was to find what the relay refuses failed", "cause", why)
 	s.endTask()
 	s.found(s.under.Failed(s.now.Mono, sure))
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // TestHowLongATurnTakes is told while root events are asked in turns: the interval, and what the relay takes to answer.
@@ -24,7 +23,7 @@ func TestHowLongATurnTakes(t *testing.T) {
 		t.Fatalf("%d swept, in turns of %v", s.SweptRoots, s.Turn)
 	}
 	slow := false
-	d.hold = func(e step.Effect) bool { r, ok := e.(step.Request); return ok && slow && r.Class == step.Catchup }
+	d.hold = func(e peer.Effect) bool { r, ok := e.(peer.Request); return ok && slow && r.Class == peer.Catchup }
 	slow = true
 	d.pass(time.Hour + 5*time.Minute)
 	if s := d.peer.Status(); s.Turn.Duration < 64*time.Minute || s.Turn.Duration > 66*time.Minute {

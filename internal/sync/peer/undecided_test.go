@@ -9,7 +9,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // slowDoor is a driver whose door has decided nothing of what comes by id until it is told to.
@@ -18,9 +17,9 @@ type slowDoor struct {
 	library *library
 	fold    *fold
 	subs    []string // of the requests by id, in order
-	waiting map[string][]step.Decided
+	waiting map[string][]peer.Decided
 	mute    byte // reconciliations of this tag are not answered
-	muted   []step.OpenNeg
+	muted   []peer.OpenNeg
 }
 
 // newSlowDoor is one of which the relay has so many events, each with the address in these tags.
@@ -39,21 +38,21 @@ func closedSlowDoor(t *testing.T, events, page int, tags ...string) (*slowDoor, 
 		}
 	}
 	f, w := small(t, 0)
-	s := &slowDoor{driver: l.reader(t, page), library: l, fold: f, waiting: map[string][]step.Decided{}}
-	s.hold = func(e step.Effect) bool {
-		if o, ok := e.(step.OpenNeg); ok && len(o.Filter.Tags) > 0 && o.Filter.Tags[0].Name == s.mute {
+	s := &slowDoor{driver: l.reader(t, page), library: l, fold: f, waiting: map[string][]peer.Decided{}}
+	s.hold = func(e peer.Effect) bool {
+		if o, ok := e.(peer.OpenNeg); ok && len(o.Filter.Tags) > 0 && o.Filter.Tags[0].Name == s.mute {
 			s.muted = append(s.muted, o)
 			return true
 		}
-		r, ok := e.(step.Request)
+		r, ok := e.(peer.Request)
 		if !ok || r.Filters[0].IDs == nil {
 			return false
 		}
 		s.subs = append(s.subs, r.Sub)
 		s.open[r.Sub] = r
 		for _, ev := range s.serve(r.Sub, r.Filters) {
-			s.queue = append(s.queue, step.Received{Sub: r.Sub, ID: ev.ID, At: ev.CreatedAt})
-			s.waiting[r.Sub] = append(s.waiting[r.Sub], step.Decided{Sub: r.Sub, ID: ev.ID, New: true, Event: ev})
+			s.queue = append(s.queue, peer.Received{Sub: r.Sub, ID: ev.ID, At: ev.CreatedAt})
+			s.waiting[r.Sub] = append(s.waiting[r.Sub], peer.Decided{Sub: r.Sub, ID: ev.ID, New: true, Event: ev})
 			delete(l.ours, ev.ID)
 		}
 		s.frame(nostr.EOSE{Sub: r.Sub})
@@ -128,9 +127,9 @@ func TestWhatIsBeingDecidedIsAskedForOnce(t *testing.T) {
 func TestOthersWaitNoLongerForWhatProvedToBeHere(t *testing.T) {
 	s, w := closedSlowDoor(t, 100, 500, "a")
 	hold := s.hold
-	var lookups []step.Sift
-	s.hold = func(e step.Effect) bool {
-		x, ok := e.(step.Sift)
+	var lookups []peer.Sift
+	s.hold = func(e peer.Effect) bool {
+		x, ok := e.(peer.Sift)
 		if !ok {
 			return hold(e)
 		}
@@ -176,7 +175,7 @@ func TestASlowDoorIsNoSilenceOfTheRelay(t *testing.T) {
 		}
 	}
 	givenUp := func() bool {
-		return slices.ContainsFunc(s.sent, func(e step.Effect) bool { return e == step.CloseNeg{Sub: s.muted[0].Sub} })
+		return slices.ContainsFunc(s.sent, func(e peer.Effect) bool { return e == peer.CloseNeg{Sub: s.muted[0].Sub} })
 	}
 	s.decides(2)
 	s.pass(29 * time.Second)
@@ -208,7 +207,7 @@ func TestThoseBehindAFailedFetchGoOn(t *testing.T) {
 func TestWhatCouldNotBeStoredAheadIsAskedAgain(t *testing.T) {
 	s := newSlowDoor(t, 300, 500)
 	for i := range s.waiting[s.subs[0]] {
-		s.waiting[s.subs[0]][i] = step.Decided{Sub: s.subs[0], ID: s.waiting[s.subs[0]][i].ID, Outcome: policy.Failed, Failed: true}
+		s.waiting[s.subs[0]][i] = peer.Decided{Sub: s.subs[0], ID: s.waiting[s.subs[0]][i].ID, Outcome: policy.Failed, Failed: true}
 	}
 	s.decides(0)
 	s.decides(1)
@@ -230,7 +229,7 @@ func TestWhatIsUnwantedWhileItIsDecided(t *testing.T) {
 	s := newSlowDoor(t, 300, 500)
 	s.fold.AddAll(s.fold.Announce(key(0), "x", 2, []string{relay(3)}), s.fold.Announce(key(1), "other", 1, []string{us, string(here)}))
 	s.fold.Step()
-	s.do(step.Wanted{Want: s.fold.Wants[here]})
+	s.do(peer.Wanted{Want: s.fold.Wants[here]})
 	for range 2 {
 		if err := s.peer.Check(); err != nil {
 			t.Error(err)
@@ -261,14 +260,14 @@ func TestARefusalWhileTheDoorDecides(t *testing.T) {
 	s := newSlowDoor(t, 300, 500)
 	last := s.subs[2]
 	hold := s.hold
-	s.do(step.Disconnected{Reason: "test"})
+	s.do(peer.Disconnected{Reason: "test"})
 	for n := range 3 { // verdicts on what a connection brought that is gone
 		s.decides(n)
 	}
 	s.library.ours = map[nostr.ID]bool{}
 	refused := false
-	s.hold = func(e step.Effect) bool {
-		if r, ok := e.(step.Request); ok && r.Filters[0].IDs != nil && len(s.subs) == 5 && !refused {
+	s.hold = func(e peer.Effect) bool {
+		if r, ok := e.(peer.Request); ok && r.Filters[0].IDs != nil && len(s.subs) == 5 && !refused {
 			refused = true
 			s.frame(nostr.Closed{Sub: r.Sub, Reason: "error: not now"})
 			return true
@@ -276,7 +275,7 @@ func TestARefusalWhileTheDoorDecides(t *testing.T) {
 		return hold(e)
 	}
 	s.pass(10 * time.Second)
-	s.do(step.Connected{})
+	s.do(peer.Connected{})
 	if !refused || s.subs[len(s.subs)-1] == last {
 		t.Fatalf("refused %v after %d requests", refused, len(s.subs))
 	}

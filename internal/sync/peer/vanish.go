@@ -6,7 +6,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/livesubs"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -36,7 +35,7 @@ func (d *demanded) missedVanish(g *group) *task {
 	if !from.Bounded() && !d.away.IsZero() {
 		from = itemset.SinceTime(d.away)
 	}
-	if g.Layer != want.LayerAnnouncements || g.class == step.Daily || !from.Bounded() || d.kinds.NoVanish() {
+	if g.Layer != want.LayerAnnouncements || g.class == Daily || !from.Bounded() || d.kinds.NoVanish() {
 		return nil
 	}
 	since := int64(from)

@@ -9,12 +9,11 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/history"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // vanishing lists the stored filters for requests to vanish that were asked, but for those of layer 4.
 func (d *driver) vanishing() (out []nostr.Filter) {
-	for _, r := range d.requests(step.Catchup) {
+	for _, r := range d.requests(peer.Catchup) {
 		for _, f := range r.Filters {
 			if slices.Contains(f.Kinds, nostr.KindVanish) && f.Authors == nil {
 				out = append(out, f)
@@ -39,14 +38,14 @@ func TestRequestsToVanishAreFollowed(t *testing.T) {
 	}
 	for _, away := range []time.Duration{time.Minute, 3 * 24 * time.Hour} {
 		d.pass(10 * time.Minute)
-		d.do(step.Alive{})
+		d.do(peer.Alive{})
 		heard := d.clock.Wall
-		d.do(step.Disconnected{Reason: "reset"})
-		d.open = map[string]step.Request{}
+		d.do(peer.Disconnected{Reason: "reset"})
+		d.open = map[string]peer.Request{}
 		d.at(d.clock.Mono + away)
 		d.sent = nil
-		d.do(step.Tick{})
-		d.do(step.Connected{})
+		d.do(peer.Tick{})
+		d.do(peer.Connected{})
 		d.pass(time.Minute)
 		asked := d.vanishing()
 		if len(asked) == 0 || !d.followsVanish() {
@@ -75,8 +74,8 @@ func TestNothingWaitsForRequestsToVanish(t *testing.T) {
 	for _, text := range []string{"ERROR: bad req: filter validation failed: kind not allowed: 62", "restricted: kinds of ours only", "blocked: not these kinds", "error: no"} {
 		_, w := small(t, 3)
 		d := newDriver(t, peer.Config{NoNegentropy: true, Past: history.Record{LastAlive: epoch.Add(-time.Hour)}})
-		d.refuse = func(r step.Request) nostr.RelayMessage {
-			if slices.ContainsFunc(r.Filters, func(f nostr.Filter) bool { return slices.Contains(f.Kinds, nostr.KindVanish) }) && (r.Class != step.Live || text != "error: no") {
+		d.refuse = func(r peer.Request) nostr.RelayMessage {
+			if slices.ContainsFunc(r.Filters, func(f nostr.Filter) bool { return slices.Contains(f.Kinds, nostr.KindVanish) }) && (r.Class != peer.Live || text != "error: no") {
 				return nostr.Closed{Sub: r.Sub, Reason: text}
 			}
 			return nil
@@ -93,12 +92,12 @@ func TestNothingWaitsForRequestsToVanish(t *testing.T) {
 func TestSilenceAboutRequestsToVanish(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, peer.Config{Past: history.Record{LastAlive: epoch.Add(-time.Hour)}})
-	d.hold = func(e step.Effect) bool {
-		r, ok := e.(step.Request)
-		if n, is := e.(step.OpenNeg); is && n.Filter.Kinds != nil && n.Filter.Kinds[0] == nostr.KindVanish {
+	d.hold = func(e peer.Effect) bool {
+		r, ok := e.(peer.Request)
+		if n, is := e.(peer.OpenNeg); is && n.Filter.Kinds != nil && n.Filter.Kinds[0] == nostr.KindVanish {
 			return true
 		}
-		return ok && r.Class != step.Live && r.Filters[0].Kinds != nil && r.Filters[0].Kinds[0] == nostr.KindVanish
+		return ok && r.Class != peer.Live && r.Filters[0].Kinds != nil && r.Filters[0].Kinds[0] == nostr.KindVanish
 	}
 	d.connect(w, capacity.Limits{})
 	d.pass(65 * time.Second)

@@ -10,7 +10,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/livesubs"
 	"github.com/graspd/graspd/internal/sync/peer/reconcile"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -79,7 +78,7 @@ func (w *whole) tend() {
 		return
 	}
 	w.similarity.after = w.now.Mono + w.cfg.Resync
-	w.compare(nil, step.Catchup)
+	w.compare(nil, Catchup)
 }
 
 // wake names the time at which graspd may find out whether the relay is alike.
@@ -102,7 +101,7 @@ func (w *whole) open(lots []itemset.Lot) {
 	}
 	if l.Open {
 		w.live.followed.Follow(lots, w.live.opened, w.now)
-		w.live.catchUp(lots, step.Catchup)
+		w.live.catchUp(lots, Catchup)
 	}
 }
 
@@ -118,15 +117,15 @@ func (w *whole) opened(l *livesubs.REQ) {
 	for _, it := range w.live.wary.acquit() {
 		l.Add(w.live.lotOf(it))
 	}
-	w.compare(l.Lots(), step.Catchup)
+	w.compare(l.Lots(), Catchup)
 }
 
 // askAgain compares everything once more.
-func (w *whole) askAgain(l *livesubs.REQ, class step.Class) { w.compare(l.Lots(), class) }
+func (w *whole) askAgain(l *livesubs.REQ, class Class) { w.compare(l.Lots(), class) }
 
 // compare compares all that is here with all that the relay has. The comparison confirms the items of lots; without any it only tells
 // whether the relay is alike.
-func (w *whole) compare(lots []itemset.Lot, class step.Class) {
+func (w *whole) compare(lots []itemset.Lot, class Class) {
 	g := &group{Lot: itemset.Lot{Layer: want.LayerRoots, Items: itemset.ItemsOf(lots)}, class: class, course: w}
 	w.stored.addBegun(g, &task{group: g})
 }

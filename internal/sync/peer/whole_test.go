@@ -15,7 +15,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
 	"github.com/graspd/graspd/internal/sync/peer/reconcile"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
 )
 
@@ -81,10 +80,10 @@ func (w *twins) begin() *twins {
 
 // again loses the connection and gets another one after a while.
 func (w *twins) again(gap time.Duration) {
-	w.do(step.Disconnected{Reason: "reset"})
+	w.do(peer.Disconnected{Reason: "reset"})
 	w.pass(gap)
-	w.open, w.sent = map[string]step.Request{}, nil
-	w.do(step.Connected{})
+	w.open, w.sent = map[string]peer.Request{}, nil
+	w.do(peer.Connected{})
 }
 
 // without counts the live REQs and the reconciliations that were asked without a filter, and all of them.
@@ -92,14 +91,14 @@ func (w *twins) without() (live, negs, all int) {
 	bare := func(f nostr.Filter) bool { return f.Kinds == nil && f.IDs == nil && f.Authors == nil && f.Tags == nil }
 	for _, e := range w.sent {
 		switch e := e.(type) {
-		case step.Request:
-			if e.Class != step.Live {
+		case peer.Request:
+			if e.Class != peer.Live {
 				continue
 			}
 			if all++; bare(e.Filters[0]) {
 				live++
 			}
-		case step.OpenNeg:
+		case peer.OpenNeg:
 			if all++; bare(e.Filter) {
 				negs++
 			}
@@ -167,7 +166,7 @@ func TestAFullResyncTurnsToTheWhole(t *testing.T) {
 
 func TestAsAWholeTheDifferenceIsFetched(t *testing.T) {
 	w := newTwins(t, 300, peer.Config{}).begin()
-	w.do(step.Disconnected{Reason: "reset"})
+	w.do(peer.Disconnected{Reason: "reset"})
 	for i := range 40 {
 		w.theirs = append(w.theirs, w.comment(int64(1000*i)))
 	}
@@ -189,7 +188,7 @@ func TestWhatIsWantedLaterIsFollowedAlready(t *testing.T) {
 	w.f.AddAll(w.f.Issue(77, address(key(0), "x"))).Step()
 	old := w.mint.Event(nostr.KindComment, key(9), epoch.Unix()-77, nostr.Tag{"e", wanttest.RootIDs(w.want(), w.want().Repos[0])[5].String()})
 	w.theirs = append(w.theirs, old)
-	w.do(step.Wanted{Want: w.want()})
+	w.do(peer.Wanted{Want: w.want()})
 	if live, negs, all := w.without(); live != 0 || negs != 0 || all != 3 || !w.peer.AllConfirmed() || !slices.Contains(w.ours, old) {
 		t.Errorf("%d live REQs, %d reconciliations without a filter, %d in all; here %v", live, negs, all, slices.Contains(w.ours, old))
 	}
@@ -197,7 +196,7 @@ func TestWhatIsWantedLaterIsFollowedAlready(t *testing.T) {
 		w.f.Remove(id)
 	}
 	w.f.Step()
-	w.do(step.Wanted{Want: w.want()})
+	w.do(peer.Wanted{Want: w.want()})
 	if err := w.peer.Check(); err != nil {
 		t.Error(err)
 	}
@@ -209,20 +208,20 @@ func TestWhatIsFullBesideTheWhole(t *testing.T) {
 	w.again(time.Hour)
 	w.f.AddAll(w.f.Issue(77, address(key(0), "x"))).Step()
 	refused := 0
-	w.refuse = func(r step.Request) nostr.RelayMessage {
-		if r.Class == step.Live {
+	w.refuse = func(r peer.Request) nostr.RelayMessage {
+		if r.Class == peer.Live {
 			return nil
 		}
 		refused++
 		return nostr.Closed{Sub: r.Sub, Reason: "blocked: there are subscriptions from this IP with a total filter cost of 1"}
 	}
 	w.theirs = append(w.theirs, w.mint.Event(nostr.KindComment, key(9), epoch.Unix()-77, nostr.Tag{"e", wanttest.RootIDs(w.want(), w.want().Repos[0])[5].String()}))
-	w.do(step.Wanted{Want: w.want()})
+	w.do(peer.Wanted{Want: w.want()})
 	if w.refuse = nil; refused == 0 {
 		t.Fatal("nothing is refused")
 	}
 	for _, sub := range slices.Collect(maps.Keys(w.open)) {
-		w.do(step.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: no"}})
+		w.do(peer.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: no"}})
 	}
 	w.pass(time.Hour)
 	w.byItems("after the whole")
@@ -285,15 +284,15 @@ func TestWhatARelayLacksOfTheWholeIsBounded(t *testing.T) {
 		items[i] = negentropy.Item{Time: uint64(1_700_000_000 + i), ID: [32]byte{byte(i >> 16), byte(i >> 8), byte(i), 1}}
 	}
 	everything := negentropy.NewSet(items)
-	var open step.OpenNeg
-	w.hold = func(e step.Effect) bool {
+	var open peer.OpenNeg
+	w.hold = func(e peer.Effect) bool {
 		switch e := e.(type) {
-		case step.LoadSet:
+		case peer.LoadSet:
 			if e.Most > 0 {
-				w.queue = append(w.queue, step.Loaded{Sub: e.Sub, Set: everything, Values: make([]int16, n)})
+				w.queue = append(w.queue, peer.Loaded{Sub: e.Sub, Set: everything, Values: make([]int16, n)})
 				return true
 			}
-		case step.OpenNeg:
+		case peer.OpenNeg:
 			if e.Filter.Tags == nil && e.Filter.Kinds == nil {
 				open = e
 				return true
@@ -308,7 +307,7 @@ func TestWhatARelayLacksOfTheWholeIsBounded(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	w.do(step.Frame{Message: nostr.NegMsg{Sub: open.Sub, Msg: answer}})
+	w.do(peer.Frame{Message: nostr.NegMsg{Sub: open.Sub, Msg: answer}})
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
 		t.Errorf("%d bytes", took)
@@ -322,14 +321,14 @@ func TestWhatARelayLacksOfTheWholeIsBounded(t *testing.T) {
 func TestARelayThatRefusesTheWholeIsAskedByItems(t *testing.T) {
 	for _, text := range []string{kindlessText, "blocked: no", "restricted: not for you", "unsupported: negentropy", "auth-required: who are you", "ERROR: bad req: arr too big"} {
 		live := newTwins(t, 300, peer.Config{}).begin()
-		live.refuse = func(r step.Request) nostr.RelayMessage {
-			if f := r.Filters[0]; r.Class == step.Live && f.Tags == nil && f.Kinds == nil {
+		live.refuse = func(r peer.Request) nostr.RelayMessage {
+			if f := r.Filters[0]; r.Class == peer.Live && f.Tags == nil && f.Kinds == nil {
 				return nostr.Closed{Sub: r.Sub, Reason: text}
 			}
 			return nil
 		}
 		neg := newTwins(t, 300, peer.Config{}).begin()
-		neg.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+		neg.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 			if f := e.Filter; f.Tags == nil && f.Kinds == nil {
 				return nostr.NegErr{Sub: e.Sub, Reason: text}
 			}
@@ -354,8 +353,8 @@ func TestARelayThatRefusesTheWholeIsAskedByItems(t *testing.T) {
 func TestSilenceAboutTheWholeIsNoLackOfNegentropy(t *testing.T) {
 	for _, hangUp := range []bool{false, true} {
 		w := newTwins(t, 300, peer.Config{}).begin()
-		w.hold = func(e step.Effect) bool {
-			open, is := e.(step.OpenNeg)
+		w.hold = func(e peer.Effect) bool {
+			open, is := e.(peer.OpenNeg)
 			return is && open.Filter.Tags == nil && open.Filter.Kinds == nil
 		}
 		w.again(time.Hour)
@@ -381,7 +380,7 @@ func TestARelayWithMuchElseIsFollowedByItems(t *testing.T) {
 		w.again(time.Hour)
 		sub := ""
 		for s, r := range w.open {
-			if r.Class == step.Live {
+			if r.Class == peer.Live {
 				sub = s
 			}
 		}
@@ -391,11 +390,11 @@ func TestARelayWithMuchElseIsFollowedByItems(t *testing.T) {
 			if i%500 < c.unwanted*500/c.of || i < c.unwanted && c.of <= 500 {
 				out = []policy.Outcome{policy.Refuse, policy.Unrelated, policy.Discard}[i%3]
 			}
-			w.do(step.Received{Sub: sub, ID: e.ID, At: e.CreatedAt})
-			w.do(step.Decided{Sub: sub, ID: e.ID, Outcome: out})
+			w.do(peer.Received{Sub: sub, ID: e.ID, At: e.CreatedAt})
+			w.do(peer.Decided{Sub: sub, ID: e.ID, Outcome: out})
 			if i%7 == 0 { // what another relay was faster with tells nothing
-				w.do(step.Received{Sub: sub, ID: e.ID, At: e.CreatedAt})
-				w.do(step.Decided{Sub: sub, ID: e.ID, Outcome: policy.Duplicate})
+				w.do(peer.Received{Sub: sub, ID: e.ID, At: e.CreatedAt})
+				w.do(peer.Decided{Sub: sub, ID: e.ID, Outcome: policy.Duplicate})
 			}
 		}
 		if whole := len(w.following()) == 1; whole != c.whole || !w.peer.AllConfirmed() {
@@ -442,7 +441,7 @@ func TestAsAWholeWhatIsWithheldHoldsNothingUp(t *testing.T) {
 	}
 	w.again(time.Hour)
 	w.byItems("something is withheld")
-	for _, r := range w.requests(step.Catchup) {
+	for _, r := range w.requests(peer.Catchup) {
 		if f := r.Filters[0]; f.IDs == nil && f.Tags == nil && f.Kinds == nil && *f.Limit > 5 {
 			t.Error("everything is paged")
 		}
@@ -480,10 +479,10 @@ func TestCoverageOfTheWhole(t *testing.T) {
 		t.Errorf("told %q", told)
 	}
 	lacking := coverage()
-	w.hold = func(e step.Effect) bool {
-		a, is := e.(step.Attribute)
+	w.hold = func(e peer.Effect) bool {
+		a, is := e.(peer.Attribute)
 		if is {
-			w.queue = append(w.queue, step.Attributed{Sub: a.Sub, Failed: true})
+			w.queue = append(w.queue, peer.Attributed{Sub: a.Sub, Failed: true})
 		}
 		return is
 	}
@@ -508,9 +507,9 @@ func TestCoverageOfTheWholeIsToldOnce(t *testing.T) {
 			for i := range 10 {
 				w.ours = append(w.ours, w.comment(int64(i)))
 			}
-			var late *step.Attribute
-			w.hold = func(e step.Effect) bool {
-				a, is := e.(step.Attribute)
+			var late *peer.Attribute
+			w.hold = func(e peer.Effect) bool {
+				a, is := e.(peer.Attribute)
 				if is = is && late == nil; is {
 					late = &a
 				}
@@ -523,15 +522,15 @@ func TestCoverageOfTheWholeIsToldOnce(t *testing.T) {
 			}
 			if refused {
 				for _, sub := range slices.Collect(maps.Keys(w.open)) {
-					w.do(step.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: no"}})
+					w.do(peer.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: no"}})
 				}
 				w.pass(time.Minute)
 				w.byItems("after")
 				w.do(w.attribute(*late))
 			} else {
-				var open *step.OpenNeg
-				w.hold = func(e step.Effect) bool {
-					n, is := e.(step.OpenNeg)
+				var open *peer.OpenNeg
+				w.hold = func(e peer.Effect) bool {
+					n, is := e.(peer.OpenNeg)
 					if is = is && open == nil && n.Filter.Tags == nil && n.Filter.Authors == nil; is {
 						open = &n
 					}
@@ -543,7 +542,7 @@ func TestCoverageOfTheWholeIsToldOnce(t *testing.T) {
 				w.do(w.attribute(*late))
 				w.theirs = w.ours
 				w.answer(*open)
-				w.do(step.Tick{})
+				w.do(peer.Tick{})
 			}
 			want := "0.750" // 10 of 40 are lacked more
 			if !refused {
@@ -591,13 +590,13 @@ func TestARelayThatHangsUpAtTheWhole(t *testing.T) {
 		for _, gap := range []time.Duration{time.Minute, time.Hour} {
 			w := newTwins(t, 300, peer.Config{})
 			held := false
-			hold := func(e step.Effect) bool {
+			hold := func(e peer.Effect) bool {
 				is := false
 				switch e := e.(type) {
-				case step.OpenNeg:
+				case peer.OpenNeg:
 					is = at != "live" && e.Filter.Tags == nil && e.Filter.Kinds == nil
-				case step.Request:
-					is = at == "live" && e.Class == step.Live && e.Filters[0].Tags == nil && e.Filters[0].Kinds == nil
+				case peer.Request:
+					is = at == "live" && e.Class == peer.Live && e.Filters[0].Tags == nil && e.Filters[0].Kinds == nil
 				}
 				held = held || is
 				return is
@@ -632,20 +631,20 @@ func TestARelayThatHangsUpAtTheWhole(t *testing.T) {
 // A relay may turn out to have no negentropy after all while it is asked as a whole.
 func TestNegentropyIsRefusedDuringTheWhole(t *testing.T) {
 	w := newTwins(t, 300, peer.Config{}).begin()
-	w.hold = func(e step.Effect) bool {
-		open, is := e.(step.OpenNeg)
+	w.hold = func(e peer.Effect) bool {
+		open, is := e.(peer.OpenNeg)
 		return is && open.Filter.Tags == nil && open.Filter.Kinds == nil
 	}
-	w.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	w.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		return nostr.NegErr{Sub: e.Sub, Reason: "unsupported: negentropy"}
 	}
 	w.again(time.Hour)
 	w.f.AddAll(w.f.Issue(77, address(key(0), "x"))).Step()
-	w.do(step.Wanted{Want: w.want()})
+	w.do(peer.Wanted{Want: w.want()})
 	if got := w.peer.Status().Negentropy; got != "refused" {
 		t.Fatalf("negentropy %s", got)
 	}
-	w.do(step.Reconsider{})
+	w.do(peer.Reconsider{})
 	w.pass(time.Minute)
 	w.byItems("without negentropy")
 }
@@ -653,7 +652,7 @@ func TestNegentropyIsRefusedDuringTheWhole(t *testing.T) {
 // One whose connection is lost in the middle of the comparison is asked as a whole twice more.
 func TestConnectionsLostWhileTheWholeIsCompared(t *testing.T) {
 	w := newTwins(t, 300, peer.Config{}).begin()
-	w.hold = func(e step.Effect) bool { _, is := e.(step.OpenNeg); return is }
+	w.hold = func(e peer.Effect) bool { _, is := e.(peer.OpenNeg); return is }
 	for n := range 4 {
 		w.again(time.Hour)
 		w.pass(10 * time.Second)
@@ -668,7 +667,7 @@ func TestKindsEndTheWhole(t *testing.T) {
 	w := newTwins(t, 300, peer.Config{}).begin()
 	w.again(time.Hour)
 	w.wholly("at first")
-	w.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	w.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		if e.Filter.Kinds == nil {
 			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: name the kinds"}
 		}
@@ -678,8 +677,8 @@ func TestKindsEndTheWhole(t *testing.T) {
 		return nil
 	}
 	w.f.AddAll(w.f.Issue(77, address(key(0), "x"))).Step()
-	w.do(step.Wanted{Want: w.want()})
-	w.do(step.Reconsider{})
+	w.do(peer.Wanted{Want: w.want()})
+	w.do(peer.Reconsider{})
 	w.pass(time.Minute)
 	w.byItems("with kinds")
 	if !w.peer.AddsKinds() {
@@ -691,21 +690,21 @@ func TestKindsEndTheWhole(t *testing.T) {
 func TestTheWholeIsComparedWithoutKinds(t *testing.T) {
 	w := newTwins(t, 300, peer.Config{}).begin()
 	w.again(time.Hour)
-	w.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	w.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		if e.Filter.Kinds == nil && e.Filter.Tags != nil {
 			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: name the kinds"}
 		}
 		return nil
 	}
 	w.f.AddAll(w.f.Issue(77, address(key(0), "x"))).Step()
-	w.do(step.Wanted{Want: w.want()})
+	w.do(peer.Wanted{Want: w.want()})
 	if !w.peer.AddsKinds() {
 		t.Fatal("kinds are not added")
 	}
 	other := w.mint.Announce(key(7), "other", epoch.Unix()-77, []string{relay(3)})
 	w.theirs = append(w.theirs, other)
 	w.sent = nil
-	w.do(step.Reconsider{})
+	w.do(peer.Reconsider{})
 	if _, negs, _ := w.without(); negs != 1 || !slices.Contains(w.ours, other) || !w.peer.AllConfirmed() || len(w.following()) != 1 {
 		t.Errorf("%d reconciliations without a filter; here %v; %+v", negs, slices.Contains(w.ours, other), w.peer.Status())
 	}
@@ -723,7 +722,7 @@ func TestAFetchRefusedForItsKindsEndsTheWhole(t *testing.T) {
 			}
 			w.theirs = append(w.theirs, w.mint.Event(nostr.KindNote, key(9), epoch.Unix()-7)) // nothing else leads to it
 			refused := 0
-			w.refuse = func(r step.Request) nostr.RelayMessage {
+			w.refuse = func(r peer.Request) nostr.RelayMessage {
 				if r.Filters[0].IDs == nil || r.Filters[0].Kinds != nil {
 					return nil
 				}
@@ -763,11 +762,11 @@ func TestCoverageAfterEventsThatCouldNotBeStored(t *testing.T) {
 			before := coverage()
 			w.theirs, w.sent = w.ours, nil
 			for _, sub := range slices.Collect(maps.Keys(w.open)) {
-				w.do(step.Received{Sub: sub, ID: nostr.ID{2}, At: epoch.Unix()})
-				w.do(step.Decided{Sub: sub, ID: nostr.ID{2}, Outcome: policy.Discard, Failed: true})
+				w.do(peer.Received{Sub: sub, ID: nostr.ID{2}, At: epoch.Unix()})
+				w.do(peer.Decided{Sub: sub, ID: nostr.ID{2}, Outcome: policy.Discard, Failed: true})
 			}
 			w.pass(10 * time.Minute)
-			if !slices.ContainsFunc(w.sent, func(e step.Effect) bool { _, is := e.(step.OpenNeg); return is }) {
+			if !slices.ContainsFunc(w.sent, func(e peer.Effect) bool { _, is := e.(peer.OpenNeg); return is }) {
 				t.Error("nothing is compared again")
 			}
 			if after := coverage(); after != before || !w.peer.AllConfirmed() {
@@ -782,22 +781,22 @@ func TestCoverageOfAComparisonThatWasNotToldOf(t *testing.T) {
 	w := newTwins(t, 40, peer.Config{}).begin()
 	w.ours = append(w.ours, w.comment(3))
 	asked := false
-	w.hold = func(e step.Effect) bool {
-		_, is := e.(step.Attribute)
+	w.hold = func(e peer.Effect) bool {
+		_, is := e.(peer.Attribute)
 		asked = asked || is
 		return is
 	}
 	w.again(time.Hour)
-	w.do(step.Disconnected{Reason: "reset"})
-	w.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	w.do(peer.Disconnected{Reason: "reset"})
+	w.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		if e.Filter.Tags == nil && e.Filter.Authors == nil && e.Filter.Kinds == nil {
 			return nostr.NegErr{Sub: e.Sub, Reason: "error: no"}
 		}
 		return nil
 	}
 	w.pass(10 * time.Second)
-	w.open, w.sent = map[string]step.Request{}, nil
-	w.do(step.Connected{})
+	w.open, w.sent = map[string]peer.Request{}, nil
+	w.do(peer.Connected{})
 	w.pass(time.Minute)
 	if c := w.peer.Status().Coverage; !asked || !w.peer.AllConfirmed() || c == nil || *c != 1 {
 		t.Errorf("asked %v; %+v", asked, w.peer.Status())
@@ -809,10 +808,10 @@ func TestValuesOfAnotherSetTellNothing(t *testing.T) {
 	w.ours = append(w.ours, w.comment(3))
 	w.again(time.Hour)
 	before := *w.peer.Status().Coverage
-	w.hold = func(e step.Effect) bool {
-		l, is := e.(step.LoadSet)
+	w.hold = func(e peer.Effect) bool {
+		l, is := e.(peer.LoadSet)
 		if is = is && l.Most > 0; is {
-			w.queue = append(w.queue, step.Loaded{Sub: l.Sub, Set: set(w.own, l.Filter), Values: make([]int16, 100)})
+			w.queue = append(w.queue, peer.Loaded{Sub: l.Sub, Set: set(w.own, l.Filter), Values: make([]int16, 100)})
 		}
 		return is
 	}
@@ -849,7 +848,7 @@ func TestSlowDownEndsTheWhole(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		w := newTwins(t, 300, peer.Config{})
 		asked := 0
-		fault := func(e step.OpenNeg) nostr.RelayMessage {
+		fault := func(e peer.OpenNeg) nostr.RelayMessage {
 			if e.Filter.Tags == nil && e.Filter.Kinds == nil {
 				asked++
 				return nostr.NegErr{Sub: e.Sub, Reason: "rate-limited: query too expensive"}
@@ -886,8 +885,8 @@ func TestNothingIsUnfollowedWhereTheWholeEnds(t *testing.T) {
 		})
 	}
 	asked := 0
-	w.hold = func(e step.Effect) bool {
-		r, is := e.(step.Request)
+	w.hold = func(e peer.Effect) bool {
+		r, is := e.(peer.Request)
 		if is && r.Filters[0].IDs != nil {
 			if asked++; asked == 2 {
 				sub = r.Sub
@@ -900,8 +899,8 @@ func TestNothingIsUnfollowedWhereTheWholeEnds(t *testing.T) {
 	if sub == "" {
 		t.Fatal("it is not asked by id a second time")
 	}
-	w.do(step.Frame{Message: nostr.Notice{Text: "rate-limited: slow down"}})
-	w.do(step.Frame{Message: nostr.EOSE{Sub: sub}})
+	w.do(peer.Frame{Message: nostr.Notice{Text: "rate-limited: slow down"}})
+	w.do(peer.Frame{Message: nostr.EOSE{Sub: sub}})
 	w.pass(66 * time.Second)
 	w.byItems("after the pause")
 }
@@ -924,7 +923,7 @@ func TestAFetchTooManyEndsTheWhole(t *testing.T) {
 	w := newTwins(t, 300, peer.Config{}).begin()
 	w.theirs = append(w.theirs, w.comment(5))
 	once := false
-	w.refuse = func(r step.Request) nostr.RelayMessage {
+	w.refuse = func(r peer.Request) nostr.RelayMessage {
 		if r.Filters[0].IDs != nil && !once {
 			once = true
 			return nostr.Closed{Sub: r.Sub, Reason: "ERROR: too many concurrent REQs"}
@@ -947,7 +946,7 @@ func TestDifferencesOfAllPartsCount(t *testing.T) {
 		e.Tags = nil
 		w.theirs = append(w.theirs, e)
 	}
-	w.negFault = func(e step.OpenNeg) nostr.RelayMessage {
+	w.negFault = func(e peer.OpenNeg) nostr.RelayMessage {
 		if e.Filter.Tags == nil && e.Filter.Kinds == nil && len(w.neg(e.Filter)) > 200 {
 			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results"}
 		}
@@ -971,7 +970,7 @@ func TestARelayThatCutsTheWhole(t *testing.T) {
 		return found
 	}
 	w.ours = w.ours[200:]
-	w.hold = func(e step.Effect) bool { return false }
+	w.hold = func(e peer.Effect) bool { return false }
 	w.begin()
 	if s := w.peer.Status(); s.Negentropy != "works" || w.peer.Record().Alike || !w.peer.AllConfirmed() {
 		t.Errorf("negentropy %s, alike %v", s.Negentropy, w.peer.Record().Alike)
@@ -982,14 +981,14 @@ func TestARelayThatCutsTheWhole(t *testing.T) {
 func TestTooMuchForTheWhole(t *testing.T) {
 	w := newTwins(t, 300, peer.Config{}).begin()
 	sets := 0
-	w.hold = func(e step.Effect) bool {
-		l, is := e.(step.LoadSet)
+	w.hold = func(e peer.Effect) bool {
+		l, is := e.(peer.LoadSet)
 		if is = is && l.Most > 0; is {
 			if l.Most != 1_000_000 {
 				t.Errorf("up to %d events are read", l.Most)
 			}
 			sets++
-			w.queue = append(w.queue, step.Loaded{Sub: l.Sub, Large: true})
+			w.queue = append(w.queue, peer.Loaded{Sub: l.Sub, Large: true})
 		}
 		return is
 	}
@@ -1005,8 +1004,8 @@ func TestTooMuchForTheWhole(t *testing.T) {
 // Nobody waits for the comparison that finds out about a relay.
 func TestFindingOutHoldsNothingUp(t *testing.T) {
 	w := newTwins(t, 300, peer.Config{})
-	w.hold = func(e step.Effect) bool {
-		open, is := e.(step.OpenNeg)
+	w.hold = func(e peer.Effect) bool {
+		open, is := e.(peer.OpenNeg)
 		return is && open.Filter.Tags == nil && open.Filter.Kinds == nil
 	}
 	if w.begin(); !w.peer.CaughtUp() || !w.peer.AllConfirmed() {
@@ -1017,7 +1016,7 @@ func TestFindingOutHoldsNothingUp(t *testing.T) {
 // calms has all of that wanted now, and fails the test unless finding out waits until it stays so.
 func (w *twins) calms(all *peer.Want) {
 	w.t.Helper()
-	w.do(step.Wanted{Want: all})
+	w.do(peer.Wanted{Want: all})
 	w.pass(10 * time.Second)
 	if _, negs, _ := w.without(); negs > 0 {
 		w.t.Error("it is tried before what is wanted stays as it is")
@@ -1043,7 +1042,7 @@ func TestFindingOutWaitsForWhatComesBack(t *testing.T) {
 	w.connect(w.want(), capacity.Limits{})
 	w.pass(5 * time.Second)
 	_, less := small(t, 0)
-	w.do(step.Wanted{Want: less})
+	w.do(peer.Wanted{Want: less})
 	w.pass(5 * time.Second)
 	w.calms(w.want())
 }
@@ -1058,7 +1057,7 @@ func TestFindingOutDoesNotWaitForAnEnd(t *testing.T) {
 	w.connect(w.want(), capacity.Limits{})
 	for i := range int64(3) {
 		w.pass(6 * time.Second)
-		w.do(step.Wanted{Want: more(200 + i)})
+		w.do(peer.Wanted{Want: more(200 + i)})
 	}
 	if !w.peer.Record().Alike {
 		t.Error("nothing is found out")
@@ -1068,9 +1067,9 @@ func TestFindingOutDoesNotWaitForAnEnd(t *testing.T) {
 // Less being wanted meanwhile does not end it.
 func TestFindingOutGoesOnWhereLessIsWanted(t *testing.T) {
 	w := newTwins(t, 300, peer.Config{})
-	var open *step.OpenNeg
-	w.hold = func(e step.Effect) bool {
-		n, is := e.(step.OpenNeg)
+	var open *peer.OpenNeg
+	w.hold = func(e peer.Effect) bool {
+		n, is := e.(peer.OpenNeg)
 		if is = is && open == nil && n.Filter.Tags == nil && n.Filter.Kinds == nil; is {
 			open = &n
 		}
@@ -1078,10 +1077,10 @@ func TestFindingOutGoesOnWhereLessIsWanted(t *testing.T) {
 	}
 	w.begin()
 	less, _ := small(t, 4)
-	w.do(step.Wanted{Want: less.Wants[here]})
+	w.do(peer.Wanted{Want: less.Wants[here]})
 	w.pass(time.Second)
 	w.answer(*open)
-	w.do(step.Tick{})
+	w.do(peer.Tick{})
 	if !w.peer.Record().Alike {
 		t.Error("nothing is found out")
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/graspd/graspd/internal/sync/peer/livesubs"
 	"github.com/graspd/graspd/internal/sync/peer/refusal"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // How asking a relay as a whole ends: well, for this connection, or for a while.
@@ -13,7 +12,7 @@ import (
 // done takes the end of a comparison.
 func (w *whole) done(t *task) {
 	if w.similarity.confirm() {
-		w.report(step.Info, "the relay has nearly what is here: graspd compares everything with it at once from now on", "count", len(t.lacks))
+		w.report(LevelInfo, "the relay has nearly what is here: graspd compares everything with it at once from now on", "count", len(t.lacks))
 	}
 	if len(t.group.Items) > 0 {
 		w.cover(t)
@@ -23,7 +22,7 @@ func (w *whole) done(t *task) {
 // failed has everything asked by items on this connection. A comparison as a whole came to nothing, for a reason that may be gone
 // the next time.
 func (w *whole) failed(t *task, why string) {
-	w.report(step.Debug, "comparing everything with the relay at once failed", "cause", why)
+	w.report(LevelDebug, "comparing everything with the relay at once failed", "cause", why)
 	w.stored.abandon(t)
 	w.end()
 }
@@ -73,7 +72,7 @@ func (w *whole) unlike(wait time.Duration, why string) {
 // notAlike has no connection begin as a whole for a while; the one that is open goes on as it does.
 func (w *whole) notAlike(wait time.Duration, why string) {
 	if w.similarity.reject(w.now.Mono + wait) {
-		w.report(step.Info, "graspd no longer compares everything with the relay at once", "cause", why, "wait", wait)
+		w.report(LevelInfo, "graspd no longer compares everything with the relay at once", "cause", why, "wait", wait)
 	}
 }
 
@@ -120,6 +119,6 @@ func (w *whole) cover(t *task) {
 	if w.coverage.Compared(w.want, t.lacks, !t.untold) {
 		sub := w.newSub("w")
 		w.coverage.Ask(sub)
-		w.effect(step.Attribute{Sub: sub, IDs: t.lacks})
+		w.effect(Attribute{Sub: sub, IDs: t.lacks})
 	}
 }

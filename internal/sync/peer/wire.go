@@ -8,7 +8,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/livesubs"
 	"github.com/graspd/graspd/internal/sync/peer/paging"
 	"github.com/graspd/graspd/internal/sync/peer/refusal"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // wire is what is under way on a connection, and what the relay is known to bear on it.
@@ -88,9 +87,9 @@ func (w *wire) silentSince(r *request) time.Duration { return max(r.progress, w.
 
 // reportBarred says once per connection that the relay allows something only to others.
 func (w *wire) reportBarred(what, text string) {
-	level := step.Debug
+	level := LevelDebug
 	if !w.barred {
-		level, w.barred = step.Warn, true
+		level, w.barred = LevelWarn, true
 	}
 	w.report(level, "the relay refused "+what, "text", text, "wait", refusedRetry)
 }
@@ -98,7 +97,7 @@ func (w *wire) reportBarred(what, text string) {
 // closeReq sends CLOSE for a REQ.
 func (w *wire) closeReq(sub string) {
 	w.closes.Sent(sub, w.now.Mono)
-	w.effect(step.CloseRequest{Sub: sub})
+	w.effect(CloseRequest{Sub: sub})
 }
 
 // closeAgain sends the CLOSEs that may have been thrown away, after the pause.

@@ -14,7 +14,6 @@ import (
 	"github.com/graspd/graspd/internal/sync/mailbox"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/coverage"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/peer/threads/surveytest"
 	"github.com/graspd/graspd/internal/sync/want"
 	"github.com/graspd/graspd/internal/sync/want/wanttest"
@@ -76,7 +75,7 @@ type counters struct {
 
 // asked is a request that the shell knows.
 type asked struct {
-	step.Request
+	peer.Request
 	neg     bool
 	over    bool
 	endedAt time.Duration
@@ -187,12 +186,12 @@ func (w *world) run(until time.Duration, done func() bool) bool {
 			return false
 		}
 		w.count.ticks++
-		w.step(step.Tick{})
+		w.step(peer.Tick{})
 	}
 }
 
 // step is the shell: it feeds one input and performs the effects.
-func (w *world) step(in step.Input) {
+func (w *world) step(in peer.Input) {
 	w.count.steps++
 	w.hourly()
 	effects := w.peer.Step(w.now(), in)
@@ -212,17 +211,17 @@ func (w *world) hourly() {
 	}
 }
 
-func (w *world) perform(e step.Effect) {
+func (w *world) perform(e peer.Effect) {
 	switch e := e.(type) {
-	case step.Dial:
+	case peer.Dial:
 		w.dial()
-	case step.HangUp:
+	case peer.HangUp:
 		w.note("hang up: %s", e.Reason)
 		if w.state == "idle" {
 			w.fail("hang up of nothing")
 		}
 		w.ended()
-	case step.Report:
+	case peer.Report:
 		w.note("report %v: %s %v", e.Level, e.Text, e.Args)
 	default:
 		if w.state != "open" {
@@ -256,7 +255,7 @@ func (w *world) dialed() {
 	if w.relay.chance(w.relay.refuseDial) {
 		w.state = "idle"
 		w.failed, w.failedAt = true, w.mono
-		w.step(step.DialFailed{Reason: "refused", SlowIt: w.r.IntN(4) == 0})
+		w.step(peer.DialFailed{Reason: "refused", SlowIt: w.r.IntN(4) == 0})
 		return
 	}
 	w.state = "open"
@@ -264,7 +263,7 @@ func (w *world) dialed() {
 	w.relay.accept()
 	w.up, w.down = w.mono, w.mono
 	w.note("connected")
-	w.step(step.Connected{Limits: w.relay.told})
+	w.step(peer.Connected{Limits: w.relay.told})
 	w.heldAtOpen = w.peer.HeldItems()
 	w.pong(w.link)
 }
@@ -272,7 +271,7 @@ func (w *world) dialed() {
 func (w *world) pong(link int) {
 	w.after(5*time.Minute, func() {
 		if link == w.link && w.state == "open" {
-			w.step(step.Alive{})
+			w.step(peer.Alive{})
 			w.pong(link)
 		}
 	})
@@ -300,7 +299,7 @@ func (w *world) lose(reason string) {
 		w.note("lost: %s", reason)
 		w.ended()
 		w.failed, w.failedAt = true, w.mono
-		w.step(step.Disconnected{Reason: reason})
+		w.step(peer.Disconnected{Reason: reason})
 	})
 }
 
@@ -337,10 +336,10 @@ func (w *world) fromRelay(m nostr.RelayMessage) {
 		}
 		w.sessionOver(m)
 		if ok, is := m.(nostr.OK); is {
-			w.step(step.Authenticated{OK: ok.OK, Reason: ok.Reason})
+			w.step(peer.Authenticated{OK: ok.OK, Reason: ok.Reason})
 			return
 		}
-		w.step(step.Frame{Message: m})
+		w.step(peer.Frame{Message: m})
 	})
 }
 
@@ -365,19 +364,19 @@ func (w *world) event(m nostr.RelayEvent) {
 	case a != nil && a.over && w.mono-a.endedAt < time.Minute:
 		return
 	case a == nil || a.over || !matchesAny(a.Filters, m.Event):
-		w.step(step.Unasked{Count: 1})
+		w.step(peer.Unasked{Count: 1})
 		return
 	}
-	if a.Class != step.Live {
+	if a.Class != peer.Live {
 		w.count.stored++
 	} else {
 		w.lived[m.Event.ID] = true
 	}
 	link, id := w.link, m.Event.ID
-	w.step(step.Received{Sub: m.Sub, ID: id, At: m.Event.CreatedAt})
+	w.step(peer.Received{Sub: m.Sub, ID: id, At: m.Event.CreatedAt})
 	w.after(w.some(0, w.door), func() {
 		failed := w.relay.chance(w.relay.storeFails)
-		in := step.Decided{Sub: m.Sub, ID: id, Outcome: policy.Duplicate, Failed: failed}
+		in := peer.Decided{Sub: m.Sub, ID: id, Outcome: policy.Duplicate, Failed: failed}
 		switch {
 		case failed:
 			in.Outcome = policy.Discard
@@ -423,7 +422,7 @@ func (w *world) derive() {
 					w.note("want: %v", wanttest.Contents(want))
 				}
 				w.want = want
-				w.step(step.Wanted{Want: want})
+				w.step(peer.Wanted{Want: want})
 			}
 		}
 		if due, ok := w.desired.Due(); ok {
@@ -433,53 +432,53 @@ func (w *world) derive() {
 }
 
 // transmit turns an effect into a frame.
-func (w *world) transmit(e step.Effect) {
+func (w *world) transmit(e peer.Effect) {
 	switch e := e.(type) {
-	case step.Request:
+	case peer.Request:
 		w.note("> REQ %s class %d, %d filters, %v", e.Sub, e.Class, len(e.Filters), e.Filters)
 		w.count.requests++
 		w.fresh(e.Sub)
 		w.subs[e.Sub] = &asked{Request: e}
 		w.open++
-		if e.Class != step.Live {
+		if e.Class != peer.Live {
 			w.onlyOnce(e.Sub, e.Filters[0])
 		}
 		w.toRelay(func() { w.relay.req(e.Sub, e.Filters) })
-	case step.CloseRequest:
+	case peer.CloseRequest:
 		w.note("> CLOSE %s", e.Sub)
 		w.over(e.Sub)
 		w.toRelay(func() { w.relay.close(e.Sub) })
-	case step.Forget:
+	case peer.Forget:
 		w.over(e.Sub)
-	case step.LoadSet:
-		w.read(e.Sub, func() step.Input {
-			in := step.Loaded{Sub: e.Sub, Set: w.local(e.Filter)}
+	case peer.LoadSet:
+		w.read(e.Sub, func() peer.Input {
+			in := peer.Loaded{Sub: e.Sub, Set: w.local(e.Filter)}
 			if e.Most > 0 && in.Set != nil {
 				in.Values = make([]int16, in.Set.Len())
 			}
 			return in
 		})
-	case step.Sift:
-		w.read(e.Sub, func() step.Input { return w.sift(e) })
-	case step.Survey:
-		w.read(e.Sub, func() step.Input { return w.survey(e) })
-	case step.Attribute:
-		w.read(e.Sub, func() step.Input { return w.attribute(e) })
-	case step.OpenNeg:
+	case peer.Sift:
+		w.read(e.Sub, func() peer.Input { return w.sift(e) })
+	case peer.Survey:
+		w.read(e.Sub, func() peer.Input { return w.survey(e) })
+	case peer.Attribute:
+		w.read(e.Sub, func() peer.Input { return w.attribute(e) })
+	case peer.OpenNeg:
 		w.note("> NEG-OPEN %s %v", e.Sub, e.Filter)
 		w.count.requests++
 		w.onlyOnce(e.Sub, e.Filter)
-		w.subs[e.Sub] = &asked{Request: step.Request{Sub: e.Sub, Class: step.Catchup, Filters: []nostr.Filter{e.Filter}}, neg: true}
+		w.subs[e.Sub] = &asked{Request: peer.Request{Sub: e.Sub, Class: peer.Catchup, Filters: []nostr.Filter{e.Filter}}, neg: true}
 		w.toRelay(func() { w.relay.negOpen(e.Sub, e.Filter, e.Msg) })
-	case step.Authenticate:
+	case peer.Authenticate:
 		w.note("> AUTH to %s", e.Challenge)
 		if w.authed++; w.authed > 1 {
 			w.fail("AUTH twice on one connection")
 		}
 		w.toRelay(func() { w.relay.authenticate(e.Challenge) })
-	case step.ContinueNeg:
+	case peer.ContinueNeg:
 		w.toRelay(func() { w.relay.negMsg(e.Sub, e.Msg) })
-	case step.CloseNeg:
+	case peer.CloseNeg:
 		w.note("> NEG-CLOSE %s", e.Sub)
 		w.over(e.Sub)
 		w.toRelay(func() { delete(w.relay.conn.sessions, e.Sub) })
@@ -489,7 +488,7 @@ func (w *world) transmit(e step.Effect) {
 }
 
 // read answers an effect with what is read here, some time later, if the connection is still the same.
-func (w *world) read(sub string, answer func() step.Input) {
+func (w *world) read(sub string, answer func() peer.Input) {
 	w.fresh(sub)
 	link := w.link
 	w.after(w.some(0, 200), func() {
@@ -531,8 +530,8 @@ func (w *world) end(a *asked) {
 }
 
 // sift tells which ids are not stored.
-func (w *world) sift(e step.Sift) step.Sifted {
-	in := step.Sifted{Sub: e.Sub, Failed: w.relay.chance(w.relay.storeFails)}
+func (w *world) sift(e peer.Sift) peer.Sifted {
+	in := peer.Sifted{Sub: e.Sub, Failed: w.relay.chance(w.relay.storeFails)}
 	for _, id := range e.IDs {
 		known := w.store[id]
 		if known == nil {
@@ -559,18 +558,18 @@ func (w *world) local(f nostr.Filter) *negentropy.Set {
 }
 
 // survey reads what is stored; it fails when reading does.
-func (w *world) survey(e step.Survey) step.Surveyed {
+func (w *world) survey(e peer.Survey) peer.Surveyed {
 	s := &surveytest.Shelf{Events: w.store}
 	in, err := s.Answer(e.PageQuery)
 	if err != nil || w.relay.chance(w.relay.storeFails) {
-		return step.Surveyed{Sub: e.Sub, Failed: true}
+		return peer.Surveyed{Sub: e.Sub, Failed: true}
 	}
-	return step.Surveyed{Sub: e.Sub, PageAnswer: in}
+	return peer.Surveyed{Sub: e.Sub, PageAnswer: in}
 }
 
 // attribute tells what stored events name; it fails when reading does.
-func (w *world) attribute(e step.Attribute) step.Attributed {
-	in := step.Attributed{Sub: e.Sub, Failed: w.relay.chance(w.relay.storeFails)}
+func (w *world) attribute(e peer.Attribute) peer.Attributed {
+	in := peer.Attributed{Sub: e.Sub, Failed: w.relay.chance(w.relay.storeFails)}
 	for _, id := range e.IDs {
 		in.Names = append(in.Names, coverage.NamesOf(w.store[id]))
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/events/store"
-	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/unsolicited"
 )
 
@@ -22,7 +22,7 @@ type asked struct {
 // question is a request that was sent. Only the reader uses the embedded Question.
 type question struct {
 	*unsolicited.Question
-	class step.Class
+	class peer.Class
 	over  bool // the request has ended
 }
 
@@ -34,7 +34,7 @@ type ended struct {
 func newAsked() *asked { return &asked{subs: make(map[string]*question)} }
 
 // open notes a request, before it is sent.
-func (a *asked) open(r step.Request) {
+func (a *asked) open(r peer.Request) {
 	q := &question{Question: unsolicited.Ask(r.Filters), class: r.Class}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,5 +64,5 @@ func (a *asked) find(sub string) *question {
 
 // source returns the store.Source of events that answer the request.
 func (q *question) source() store.Source {
-	return [...]store.Source{step.Live: store.Live, step.Catchup: store.Catchup, step.Daily: store.Daily}[q.class]
+	return [...]store.Source{peer.Live: store.Live, peer.Catchup: store.Catchup, peer.Daily: store.Daily}[q.class]
 }

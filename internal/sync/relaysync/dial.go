@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // httpRefusal is a dial error that tells an HTTP status.
@@ -41,7 +41,7 @@ func (p *shell) dial(ctx context.Context, a *attempt) (r dialResult) {
 		return nil
 	})
 	if err != nil {
-		return dialResult{of: a, in: step.DialFailed{Reason: err.Error()}}
+		return dialResult{of: a, in: peer.DialFailed{Reason: err.Error()}}
 	}
 	return r
 }
@@ -49,15 +49,15 @@ func (p *shell) dial(ctx context.Context, a *attempt) (r dialResult) {
 // connect does the work of dial, and does not contain faults. A relay without a document has no known limits. A relay whose document has
 // this relay's key is this relay itself.
 func (p *shell) connect(ctx context.Context, a *attempt) dialResult {
-	failed := func(in step.DialFailed) dialResult { return dialResult{of: a, in: in} }
+	failed := func(in peer.DialFailed) dialResult { return dialResult{of: a, in: in} }
 	free, ok := p.engine.beginDial(ctx)
 	if !ok {
-		return failed(step.DialFailed{Reason: "stopped"})
+		return failed(peer.DialFailed{Reason: "stopped"})
 	}
 	defer free()
 	conn, err := p.engine.cfg.Dialer.Dial(ctx, p.url)
 	if err != nil {
-		in := step.DialFailed{Reason: err.Error()}
+		in := peer.DialFailed{Reason: err.Error()}
 		if h, ok := errors.AsType[httpRefusal](err); ok {
 			in.SlowIt = h.HTTPStatus() == http.StatusTooManyRequests
 		}
@@ -73,14 +73,14 @@ func (p *shell) connect(ctx context.Context, a *attempt) dialResult {
 	kept = true
 	outsider := p.met(doc, a.of)
 	if err != nil {
-		return dialResult{of: a, conn: conn, in: step.Connected{Outsider: outsider}}
+		return dialResult{of: a, conn: conn, in: peer.Connected{Outsider: outsider}}
 	}
 	if doc.Self == p.engine.cfg.Self.String() {
 		_ = conn.Close("this is ourself")
-		return failed(step.DialFailed{Ourself: true})
+		return failed(peer.DialFailed{Ourself: true})
 	}
 	l := doc.Limitation
-	return dialResult{of: a, conn: conn, in: step.Connected{Outsider: outsider, Limits: capacity.Limits{
+	return dialResult{of: a, conn: conn, in: peer.Connected{Outsider: outsider, Limits: capacity.Limits{
 		MaxSubscriptions: l.MaxSubscriptions, MaxMessage: l.MaxMessageLength, MaxLimit: l.MaxLimit,
 	}}}
 }

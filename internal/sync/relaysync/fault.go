@@ -3,8 +3,8 @@ package relaysync
 import (
 	"context"
 
+	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/history"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // contained runs work that serves this relay alone, and returns its error. It notes a fault in work, and returns the fault as an error.
@@ -21,8 +21,8 @@ func (p *shell) renew(ctx context.Context, cause error) {
 	if p.wanted == nil {
 		return
 	}
-	p.machine.Step(p.engine.cfg.Now(), step.Wanted{Want: p.wanted}) // drop its effect, a dial
-	p.step(ctx, step.DialFailed{Reason: cause.Error()})
+	p.machine.Step(p.engine.cfg.Now(), peer.Wanted{Want: p.wanted}) // drop its effect, a dial
+	p.step(ctx, peer.DialFailed{Reason: cause.Error()})
 }
 
 // remembered returns the record of the relay; an empty one where a fault keeps the machine from telling it.

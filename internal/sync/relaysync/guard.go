@@ -5,7 +5,7 @@ import (
 
 	"github.com/graspd/graspd/internal/protocol/nip11"
 	"github.com/graspd/graspd/internal/protocol/nostr"
-	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -26,9 +26,9 @@ func (p *shell) met(d nip11.Document, of *want.Want) bool {
 }
 
 // shows reports whether an effect shows the relay which events are here: by a comparison, or by asking for events that belong to them.
-func shows(e step.Effect) bool {
+func shows(e peer.Effect) bool {
 	switch e.(type) {
-	case step.Survey, step.OpenNeg, step.ContinueNeg:
+	case peer.Survey, peer.OpenNeg, peer.ContinueNeg:
 		return true
 	}
 	return false

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/peer"
 )
 
 // inboxBound is how many inputs may be in the inbox before a reader waits for the shell.
@@ -22,7 +22,7 @@ type inbox struct {
 // arrival is an input and the connection to which it belongs.
 type arrival struct {
 	from *link
-	in   step.Input
+	in   peer.Input
 }
 
 func newInbox() *inbox {
@@ -30,7 +30,7 @@ func newInbox() *inbox {
 }
 
 // push adds an input without waiting.
-func (b *inbox) push(from *link, in step.Input) {
+func (b *inbox) push(from *link, in peer.Input) {
 	b.mu.Lock()
 	b.items = append(b.items, arrival{from, in})
 	b.mu.Unlock()
@@ -46,7 +46,7 @@ func poke(token chan<- struct{}) {
 }
 
 // pushWaiting adds an input, and then waits while there are inboxBound or more. It returns false when ctx ended first.
-func (b *inbox) pushWaiting(ctx context.Context, from *link, in step.Input) bool {
+func (b *inbox) pushWaiting(ctx context.Context, from *link, in peer.Input) bool {
 	b.push(from, in)
 	for {
 		b.mu.Lock()

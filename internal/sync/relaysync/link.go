@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/protocol/nostr"
-	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/unsolicited"
 	"github.com/graspd/graspd/internal/sync/relayconn"
 )
@@ -43,7 +43,7 @@ var (
 	errStopped = errors.New("stopped")
 )
 
-// open starts the goroutines of a connection, which p.running counts. The inbox gets step.Disconnected once, when the reader ends;
+// open starts the goroutines of a connection, which p.running counts. The inbox gets peer.Disconnected once, when the reader ends;
 // verdicts on the connection's events may come later.
 func (p *shell) open(ctx context.Context, conn Conn) *link {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -81,8 +81,8 @@ func (p *shell) open(ctx context.Context, conn Conn) *link {
 const tooLong = 1009
 
 // ended says how the connection has ended: by cause, and the reader by err, which shows what the relay said last.
-func (l *link) ended(cause, err error) step.Disconnected {
-	d := step.Disconnected{Reason: cause.Error(), Flood: errors.Is(cause, relayconn.ErrFlood)}
+func (l *link) ended(cause, err error) peer.Disconnected {
+	d := peer.Disconnected{Reason: cause.Error(), Flood: errors.Is(cause, relayconn.ErrFlood)}
 	if c, ok := errors.AsType[*relayconn.ClosedError](err); ok && c.Code == tooLong {
 		d.TooLong = int(l.longest.Load())
 	}
@@ -151,7 +151,7 @@ func (l *link) ping(ctx context.Context, in *inbox, every time.Duration) {
 		switch {
 		case err == nil:
 			misses = 0
-			in.push(l, step.Alive{})
+			in.push(l, peer.Alive{})
 		case ctx.Err() != nil:
 			return
 		case l.busy.Load() || l.frames.Load() != before: // the pong may stand behind frames that the reader has not come to
@@ -192,22 +192,22 @@ func (l *link) frame(ctx context.Context, p *shell, b []byte, err error) error {
 	if err == nil {
 		m, err = nostr.ParseRelay(b)
 	}
-	var in step.Input = step.Frame{Message: m}
+	var in peer.Input = peer.Frame{Message: m}
 	if bad, ok := errors.AsType[*nostr.MessageError](err); ok && bad.Verb == "EVENT" && bad.HasID && bad.At > 0 {
 		return l.unreadable(ctx, p, bad, len(b))
 	}
 	if err != nil {
-		in = step.Unasked{Count: 1}
+		in = peer.Unasked{Count: 1}
 	} else if ev, ok := m.(nostr.RelayEvent); ok {
 		return l.event(ctx, p, ev)
 	} else if !l.replies.Take(p.now(), l.sent.Load()) {
-		in = step.Unasked{Count: 1}
+		in = peer.Unasked{Count: 1}
 	} else if short, long := unsolicited.Shorten(m); long {
-		p.inbox.push(l, step.Unasked{Count: 1})
+		p.inbox.push(l, peer.Unasked{Count: 1})
 		if short == nil {
 			return nil
 		}
-		in = step.Frame{Message: short}
+		in = peer.Frame{Message: short}
 	}
 	if !p.inbox.pushWaiting(ctx, l, in) {
 		return ctx.Err()
@@ -218,11 +218,11 @@ func (l *link) frame(ctx context.Context, p *shell, b []byte, err error) error {
 // unreadable takes an answer that is no event: for the shell it is as good as forged.
 func (l *link) unreadable(ctx context.Context, p *shell, bad *nostr.MessageError, size int) error {
 	p.useless.charge(p.now(), costOf(size))
-	var in step.Input = step.Unasked{Count: 1}
+	var in peer.Input = peer.Unasked{Count: 1}
 	switch q := l.asked.find(bad.Sub); {
 	case q != nil && !q.over:
-		p.inbox.push(l, step.Received{Sub: bad.Sub, ID: bad.ID, At: bad.At})
-		in = step.Decided{Sub: bad.Sub, ID: bad.ID, Outcome: policy.Invalid}
+		p.inbox.push(l, peer.Received{Sub: bad.Sub, ID: bad.ID, At: bad.At})
+		in = peer.Decided{Sub: bad.Sub, ID: bad.ID, Outcome: policy.Invalid}
 	case q != nil && q.Hear(nil) != unsolicited.Unasked:
 		return nil
 	}
@@ -240,18 +240,18 @@ func (l *link) event(ctx context.Context, p *shell, m nostr.RelayEvent) error {
 		answer = q.Hear(m.Event)
 	}
 	if answer != unsolicited.Asked {
-		if answer == unsolicited.Unasked && !p.inbox.pushWaiting(ctx, l, step.Unasked{Count: 1}) {
+		if answer == unsolicited.Unasked && !p.inbox.pushWaiting(ctx, l, peer.Unasked{Count: 1}) {
 			return ctx.Err()
 		}
 		return nil
 	}
 	id, sub := m.Event.ID, m.Sub
-	if !p.inbox.pushWaiting(ctx, l, step.Received{Sub: sub, ID: id, At: m.Event.CreatedAt}) {
+	if !p.inbox.pushWaiting(ctx, l, peer.Received{Sub: sub, ID: id, At: m.Event.CreatedAt}) {
 		return ctx.Err()
 	}
 	return l.source.Submit(ctx, m.Event, q.source(), func(v policy.Verdict) {
 		p.useless.decided(p.now(), cost, v)
-		in := step.Decided{Sub: sub, ID: id, Outcome: v.Outcome, Failed: v.Outcome == policy.Failed}
+		in := peer.Decided{Sub: sub, ID: id, Outcome: v.Outcome, Failed: v.Outcome == policy.Failed}
 		in.New = v.New()
 		if v.Outcome == policy.Accept {
 			in.Event = m.Event

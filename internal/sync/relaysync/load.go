@@ -8,14 +8,14 @@ import (
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/negentropy"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/coverage"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // load reads the local set of a filter, and to which value of the filter each item belongs: coverage.NoValue for an item that is not served,
 // as the set has remembered refusals too. It returns no set where the store fails or there are more than e.Most items.
-func (p *shell) load(ctx context.Context, e step.LoadSet) step.Loaded {
-	out := step.Loaded{Sub: e.Sub}
+func (p *shell) load(ctx context.Context, e peer.LoadSet) peer.Loaded {
+	out := peer.Loaded{Sub: e.Sub}
 	p.reading(ctx, "stored events cannot be read for a comparison", func(v *store.View) error {
 		var items []negentropy.Item
 		var values []int16
@@ -56,8 +56,8 @@ func ascend(items []negentropy.Item, values []int16) {
 }
 
 // sift looks up which of the needed ids are neither stored nor remembered.
-func (p *shell) sift(ctx context.Context, e step.Sift) step.Sifted {
-	out := step.Sifted{Sub: e.Sub}
+func (p *shell) sift(ctx context.Context, e peer.Sift) peer.Sifted {
+	out := peer.Sifted{Sub: e.Sub}
 	out.Failed = !p.reading(ctx, "graspd cannot look up which events are here", func(v *store.View) error {
 		for _, id := range e.IDs {
 			known, err := v.Known(id)

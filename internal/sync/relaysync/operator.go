@@ -6,7 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/status"
-	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/peer"
 )
 
 // ErrNotWanted says that no repository names a relay, and that it is no bootstrap relay.
@@ -46,7 +46,7 @@ func (e *Engine) Retry(ctx context.Context, u grasp.RelayURL) error {
 // slots anew.
 func (e *Engine) retryNow(ctx context.Context, u grasp.RelayURL) error {
 	if p := e.peers[u]; p != nil {
-		if !p.call(ctx, func(ctx context.Context) { p.step(ctx, step.Retry{}) }) {
+		if !p.call(ctx, func(ctx context.Context) { p.step(ctx, peer.Retry{}) }) {
 			return ErrNotRunning
 		}
 		return nil

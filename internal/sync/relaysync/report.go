@@ -5,11 +5,11 @@ import (
 	"log/slog"
 
 	"github.com/graspd/graspd/internal/base/safetext"
-	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/peer"
 )
 
 // report logs what the machine reports. It makes the arguments harmless, as they may be a stranger's texts.
-func (p *shell) report(ctx context.Context, r step.Report) {
+func (p *shell) report(ctx context.Context, r peer.Report) {
 	args := make([]any, len(r.Args))
 	for i, a := range r.Args {
 		if s, ok := a.(string); ok && i%2 == 1 {

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/peer"
 )
 
 func TestReportsAreLogged(t *testing.T) {
 	var b bytes.Buffer
 	p := &shell{logger: slog.New(slog.NewTextHandler(&b, nil))}
-	p.report(t.Context(), step.Report{Level: step.Warn, Text: "gap", Args: []any{"found_by", "the daily\nresync", "count", 3}})
+	p.report(t.Context(), peer.Report{Level: peer.LevelWarn, Text: "gap", Args: []any{"found_by", "the daily\nresync", "count", 3}})
 	if !strings.HasSuffix(b.String(), `level=WARN msg=gap found_by="the daily\\nresync" count=3`+"\n") {
 		t.Error(b.String())
 	}

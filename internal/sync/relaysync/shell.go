@@ -12,7 +12,6 @@ import (
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/history"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -54,7 +53,7 @@ type attempt struct {
 type dialResult struct {
 	of   *attempt
 	conn Conn
-	in   step.Input
+	in   peer.Input
 }
 
 func newPeer(e *Engine, u grasp.RelayURL, m *peer.Peer) *shell {
@@ -156,9 +155,9 @@ func (p *shell) work(ctx context.Context) {
 		select {
 		case w := <-p.newest:
 			p.regard(w)
-			p.step(ctx, step.Wanted{Want: w})
+			p.step(ctx, peer.Wanted{Want: w})
 		case <-p.again:
-			p.step(ctx, step.Reconsider{})
+			p.step(ctx, peer.Reconsider{})
 		case <-p.inbox.ready:
 			if ctx.Err() != nil {
 				return // the end of ctx ends connections too: that is no failure of the relay
@@ -177,9 +176,9 @@ func (p *shell) work(ctx context.Context) {
 			}
 			p.dialEnded(ctx, r)
 		case <-timer.C:
-			p.step(ctx, step.Tick{})
+			p.step(ctx, peer.Tick{})
 		case f := <-p.calls:
-			p.step(ctx, step.Tick{}) // without a step the machine would tell how things stood at its last step
+			p.step(ctx, peer.Tick{}) // without a step the machine would tell how things stood at its last step
 			f(ctx)
 		case <-p.quit:
 			return
@@ -211,9 +210,9 @@ func (p *shell) setTimer(t *time.Timer) {
 }
 
 // arrived handles one input of the open connection.
-func (p *shell) arrived(ctx context.Context, in step.Input) {
+func (p *shell) arrived(ctx context.Context, in peer.Input) {
 	in = p.link.authAnswer(in)
-	if _, ok := in.(step.Disconnected); ok {
+	if _, ok := in.(peer.Disconnected); ok {
 		p.link = nil
 	}
 	p.step(ctx, in)
@@ -244,7 +243,7 @@ func (p *shell) dialEnded(ctx context.Context, r dialResult) {
 }
 
 // step feeds one input to the machine and performs the effects in order.
-func (p *shell) step(ctx context.Context, in step.Input) {
+func (p *shell) step(ctx context.Context, in peer.Input) {
 	for _, e := range p.machine.Step(p.engine.cfg.Now(), in) {
 		p.perform(ctx, e)
 	}
@@ -252,16 +251,16 @@ func (p *shell) step(ctx context.Context, in step.Input) {
 }
 
 // perform performs one effect. Without a connection, it drops effects that need one.
-func (p *shell) perform(ctx context.Context, e step.Effect) {
+func (p *shell) perform(ctx context.Context, e peer.Effect) {
 	switch e := e.(type) {
-	case step.Dial:
+	case peer.Dial:
 		dctx, cancel := context.WithCancel(ctx)
 		a := &attempt{cancel, p.wanted}
 		p.dialing = a
 		p.running.Go(func() { p.deliver(dctx, p.dial(dctx, a)) })
-	case step.HangUp:
+	case peer.HangUp:
 		p.hangUp()
-	case step.Report:
+	case peer.Report:
 		p.report(ctx, e)
 	default:
 		if p.link != nil {
@@ -271,42 +270,42 @@ func (p *shell) perform(ctx context.Context, e step.Effect) {
 }
 
 // transmit turns an effect into a frame, or into a load that reads the store and pushes its result into the inbox.
-func (p *shell) transmit(e step.Effect) {
+func (p *shell) transmit(e peer.Effect) {
 	l := p.link
 	if shows(e) && p.outsider() { // the relay was no outsider when the connection opened
 		l.cancel(errOutsider)
 		return
 	}
 	switch e := e.(type) {
-	case step.LoadSet:
+	case peer.LoadSet:
 		read := p.load
 		if e.Most > 0 && e.Filter.Since == nil && e.Filter.Until == nil { // the comparison of everything, whose filter is empty
 			read = p.loadWhole
 		}
 		l.load(func(ctx context.Context) { p.inbox.push(l, read(ctx, e)) })
-	case step.Sift:
+	case peer.Sift:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.sift(ctx, e)) })
-	case step.Survey:
+	case peer.Survey:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.survey(ctx, e)) })
-	case step.Attribute:
+	case peer.Attribute:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.attribute(ctx, e)) })
-	case step.Request:
+	case peer.Request:
 		l.asked.open(e)
 		l.send(nostr.AppendReq(nil, e.Sub, e.Filters...))
-	case step.CloseRequest:
+	case peer.CloseRequest:
 		l.asked.end(e.Sub, p.now())
 		l.send(nostr.AppendClose(nil, e.Sub))
-	case step.Forget:
+	case peer.Forget:
 		l.asked.end(e.Sub, p.now())
-	case step.OpenNeg:
+	case peer.OpenNeg:
 		l.conn.ExpectLarge()
 		l.send(nostr.AppendNegOpen(nil, e.Sub, e.Filter, e.Msg))
-	case step.ContinueNeg:
+	case peer.ContinueNeg:
 		l.conn.ExpectLarge()
 		l.send(nostr.AppendNegMsg(nil, e.Sub, e.Msg))
-	case step.Authenticate:
+	case peer.Authenticate:
 		p.authenticate(l, e.Challenge)
-	case step.CloseNeg:
+	case peer.CloseNeg:
 		l.send(nostr.AppendNegClose(nil, e.Sub))
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/sync/peer/unsolicited"
 	"github.com/graspd/graspd/internal/test/testkit"
 )
@@ -55,13 +54,13 @@ func shelf(t *testing.T) (p *shell, stored, remembered *nostr.Event) {
 // refused would be among what is needed every time.
 func TestTheLocalSetHasWhatWasRefused(t *testing.T) {
 	p, stored, remembered := shelf(t)
-	in := p.load(t.Context(), step.LoadSet{Sub: "n1", Filter: nostr.Filter{Tags: []nostr.TagFilter{{Name: 'a', Values: []string{"x"}}}}})
+	in := p.load(t.Context(), peer.LoadSet{Sub: "n1", Filter: nostr.Filter{Tags: []nostr.TagFilter{{Name: 'a', Values: []string{"x"}}}}})
 	if set := in.Set; set == nil || set.Len() != 2 || nostr.ID(set.At(0).ID) != remembered.ID || nostr.ID(set.At(1).ID) != stored.ID {
 		t.Errorf("the set is %+v", in.Set)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if in := p.load(ended, step.LoadSet{}); in.Set != nil {
+	if in := p.load(ended, peer.LoadSet{}); in.Set != nil {
 		t.Error("a set that was not read to its end is taken for one")
 	}
 }
@@ -70,7 +69,7 @@ func TestTheLocalSetHasWhatWasRefused(t *testing.T) {
 func TestOnlyWhatIsUnknownIsFetched(t *testing.T) {
 	p, stored, remembered := shelf(t)
 	a, b := nostr.ID{1}, nostr.ID{2}
-	got := p.sift(t.Context(), step.Sift{Sub: "k1", IDs: []nostr.ID{a, stored.ID, remembered.ID, b}})
+	got := p.sift(t.Context(), peer.Sift{Sub: "k1", IDs: []nostr.ID{a, stored.ID, remembered.ID, b}})
 	if got.Failed || got.Sub != "k1" || len(got.Unknown) != 2 || got.Unknown[0] != a || got.Unknown[1] != b {
 		t.Errorf("got %+v", got)
 	}
@@ -82,7 +81,7 @@ func TestOnlyWhatIsUnknownIsFetched(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := p.sift(ended, step.Sift{IDs: []nostr.ID{a}}); !got.Failed {
+	if got := p.sift(ended, peer.Sift{IDs: []nostr.ID{a}}); !got.Failed {
 		t.Error("ids that were not looked up are taken for unknown")
 	}
 }
@@ -90,7 +89,7 @@ func TestOnlyWhatIsUnknownIsFetched(t *testing.T) {
 // A request is known while it is open, and for a minute after its end.
 func TestRequestsAreKnownAMinuteLonger(t *testing.T) {
 	a := newAsked()
-	a.open(step.Request{Sub: "s1", Class: step.Daily, Filters: []nostr.Filter{{Kinds: []nostr.Kind{1}}}})
+	a.open(peer.Request{Sub: "s1", Class: peer.Daily, Filters: []nostr.Filter{{Kinds: []nostr.Kind{1}}}})
 	e := &nostr.Event{Kind: 1}
 	if q := a.find("s1"); q == nil || q.Hear(e) != unsolicited.Asked || q.source() != store.Daily {
 		t.Errorf("open: %+v", q)
@@ -103,7 +102,7 @@ func TestRequestsAreKnownAMinuteLonger(t *testing.T) {
 	if q := a.find("s1"); q == nil || q.Hear(e) != unsolicited.Late {
 		t.Errorf("after its end: %+v", q)
 	}
-	a.open(step.Request{Sub: "s3"})
+	a.open(peer.Request{Sub: "s3"})
 	a.end("s3", 11*time.Minute+time.Second)
 	if a.find("s1") != nil || len(a.subs) != 1 {
 		t.Errorf("a minute later %d requests are kept", len(a.subs))

@@ -5,13 +5,13 @@ import (
 
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/nostr"
-	"github.com/graspd/graspd/internal/sync/peer/step"
+	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/threads"
 )
 
 // survey reads one page of the stored events that are about some events or repositories.
-func (p *shell) survey(ctx context.Context, e step.Survey) step.Surveyed {
-	out := step.Surveyed{Sub: e.Sub}
+func (p *shell) survey(ctx context.Context, e peer.Survey) peer.Surveyed {
+	out := peer.Surveyed{Sub: e.Sub}
 	out.Failed = !p.reading(ctx, "stored events cannot be read for what to ask of a relay", func(v *store.View) (err error) { out.PageAnswer, err = surveyPage(ctx, v, e.PageQuery); return err })
 	return out
 }

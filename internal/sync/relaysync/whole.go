@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/coverage"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 )
 
 // A set of everything is used again until it is wholeAge old, or as much as one part in wholePart of it was stored since. A set that is a
@@ -21,7 +21,7 @@ const (
 // takes long.
 type wholeSet struct {
 	turn    chan struct{} // one token, for whoever reads the set or looks at it; it guards the fields down to ofRules
-	set     step.Loaded   // without a Sub; without a set where there is none, or too much
+	set     peer.Loaded   // without a Sub; without a set where there is none, or too much
 	kept    bool          // the set may be used again
 	at      time.Duration // when the set was read, by the monotonic clock
 	head    store.Seq     // the head of the feed when the set was read
@@ -39,7 +39,7 @@ func (w *wholeSet) expire(now time.Duration) {
 	select {
 	case w.turn <- struct{}{}:
 		if now-w.at > wholeAge {
-			w.set, w.kept = step.Loaded{}, false
+			w.set, w.kept = peer.Loaded{}, false
 		}
 		<-w.turn
 	default: // somebody is reading the set
@@ -48,13 +48,13 @@ func (w *wholeSet) expire(now time.Duration) {
 
 // loadWhole returns the set of everything that is stored or remembered. It reads the set, or takes the one that was just read for another
 // relay. It returns no set where there are more than e.Most items, the store fails, or ctx ended.
-func (p *shell) loadWhole(ctx context.Context, e step.LoadSet) step.Loaded {
+func (p *shell) loadWhole(ctx context.Context, e peer.LoadSet) peer.Loaded {
 	w := p.engine.whole
 	select {
 	case w.turn <- struct{}{}:
 		defer func() { <-w.turn }()
 	case <-ctx.Done():
-		return step.Loaded{Sub: e.Sub}
+		return peer.Loaded{Sub: e.Sub}
 	}
 	rules, now := w.rules.Load(), p.engine.cfg.Now().Mono
 	head := p.engine.cfg.Store.Head()
@@ -68,8 +68,8 @@ func (p *shell) loadWhole(ctx context.Context, e step.LoadSet) step.Loaded {
 }
 
 // attribute returns what stored events name. It leaves out an event that was deleted meanwhile.
-func (p *shell) attribute(ctx context.Context, e step.Attribute) step.Attributed {
-	out := step.Attributed{Sub: e.Sub}
+func (p *shell) attribute(ctx context.Context, e peer.Attribute) peer.Attributed {
+	out := peer.Attributed{Sub: e.Sub}
 	out.Failed = !p.reading(ctx, "stored events cannot be read for what they name", func(v *store.View) error {
 		for _, id := range e.IDs {
 			ev, ok, err := v.Get(id)

@@ -17,7 +17,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nip11"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
-	"github.com/graspd/graspd/internal/sync/peer/step"
 	"github.com/graspd/graspd/internal/test/testkit"
 )
 
@@ -65,9 +64,9 @@ func (r *reader) put(from, n int, refused bool) {
 	}
 }
 
-func (r *reader) load(sub string, most int) step.Loaded {
+func (r *reader) load(sub string, most int) peer.Loaded {
 	r.t.Helper()
-	in := r.loadWhole(r.t.Context(), step.LoadSet{Sub: sub, Filter: nostr.Filter{}, Most: most})
+	in := r.loadWhole(r.t.Context(), peer.LoadSet{Sub: sub, Filter: nostr.Filter{}, Most: most})
 	if in.Sub != sub {
 		r.t.Errorf("%s is answered as %s", sub, in.Sub)
 	}
@@ -140,7 +139,7 @@ func TestAWholeSetThatIsTooLargeIsNone(t *testing.T) {
 	r.engine.whole.turn <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if in := r.loadWhole(ctx, step.LoadSet{Sub: "c", Most: 10}); in.Set != nil {
+	if in := r.loadWhole(ctx, peer.LoadSet{Sub: "c", Most: 10}); in.Set != nil {
 		t.Error("a set for a connection that has ended")
 	}
 	r.engine.whole.expire(r.now) // does not wait either
@@ -148,7 +147,7 @@ func TestAWholeSetThatIsTooLargeIsNone(t *testing.T) {
 	// What could not be read is read again for the next one.
 	r.engine.whole.outdate()
 	for range 50 {
-		if in := r.loadWhole(ctx, step.LoadSet{Sub: "d", Most: 100}); in.Set != nil {
+		if in := r.loadWhole(ctx, peer.LoadSet{Sub: "d", Most: 100}); in.Set != nil {
 			t.Fatal("a set for a connection that has ended")
 		}
 		if in := r.load("e", 100); in.Set == nil {
@@ -202,13 +201,13 @@ func TestAttribute(t *testing.T) {
 	r := newReader(t)
 	r.put(0, 3, false)
 	e := testkit.Issue(testkit.Key(1), 1_800_000_001, "30617:aa:x", "an issue")
-	in := r.attribute(t.Context(), step.Attribute{Sub: "w1", IDs: []nostr.ID{e.ID, {7}}})
+	in := r.attribute(t.Context(), peer.Attribute{Sub: "w1", IDs: []nostr.ID{e.ID, {7}}})
 	if in.Sub != "w1" || in.Failed || len(in.Names) != 1 || len(in.Names[0]) != 1 || in.Names[0][0] != "a30617:aa:x" {
 		t.Errorf("%+v", in)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if in := r.attribute(ctx, step.Attribute{Sub: "w2"}); !in.Failed || in.Sub != "w2" {
+	if in := r.attribute(ctx, peer.Attribute{Sub: "w2"}); !in.Failed || in.Sub != "w2" {
 		t.Errorf("after the end of the connection: %+v", in)
 	}
 }

@@ -124,7 +124,7 @@ func (s *logScan) call(f file, fn *ast.FuncDecl, c *ast.CallExpr) {
 		}
 		s.line(f, fn, strings.ToUpper(strings.TrimSuffix(name, "Context")), c, skip)
 	case f.pkg == "internal/sync/peer" && name == "report":
-		s.line(f, fn, strings.ToUpper(nameOf(c.Args[0])), c, 1)
+		s.line(f, fn, strings.ToUpper(strings.TrimPrefix(nameOf(c.Args[0]), "Level")), c, 1)
 	}
 }
 

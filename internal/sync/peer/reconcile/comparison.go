@@ -21,7 +21,7 @@ type Comparison struct {
 	fetching
 	windows  []paging.Span         // not compared yet; the last one is the next
 	set      *negentropy.Set       // the events of the window that are here
-	values   []int16               // of the set, as step.Loaded has them
+	values   []int16               // of the set, as Loaded of package peer has them
 	init     *negentropy.Initiator // of the open reconciliation
 	have     map[[32]byte]struct{} // events of the set that the relay lacks
 	edge     edge

@@ -1,4 +1,4 @@
-package step
+package peer
 
 import (
 	"github.com/graspd/graspd/internal/protocol/nostr"

@@ -1,7 +1,4 @@
-// Package step is the vocabulary in which the machine of one relay and its shell speak: an Input goes into a step, and Effects come out.
-// It is values alone. Package peer has the machine, which decides; package relaysync has the shells, which tell what happened and
-// perform what is to be done.
-package step
+package peer
 
 import (
 	"github.com/graspd/graspd/internal/events/policy"

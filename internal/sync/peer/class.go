@@ -1,4 +1,4 @@
-package step
+package peer
 
 // Class says what a request is for; events carry it as their source.
 type Class uint8
@@ -18,8 +18,8 @@ type Level int8
 
 // The levels, as log/slog counts them.
 const (
-	Debug Level = -4
-	Info  Level = 0
-	Warn  Level = 4
-	Error Level = 8
+	LevelDebug Level = -4
+	LevelInfo  Level = 0
+	LevelWarn  Level = 4
+	LevelError Level = 8
 )
