@@ -33,8 +33,8 @@ func Later(at, now time.Duration) time.Duration {
 	return Never
 }
 
-// Terms say when graspd tries a server again.
-type Terms struct {
+// Policy says when graspd tries a server again.
+type Policy struct {
 	Self [32]byte // who tries
 	URL  string   // the server that is tried; Self and URL together decide the random part of a wait
 
@@ -57,42 +57,42 @@ func (f *Failures) Progress() {
 }
 
 // Count adds a failure and returns how long to wait before the next attempt.
-func (f *Failures) Count(t Terms, now Now) time.Duration {
+func (f *Failures) Count(policy Policy, now Now) time.Duration {
 	if f.N == 0 {
 		f.First = now
 	}
 	f.N++
-	if f.Dead(t, now) {
-		return t.DeadRetry
+	if f.Dead(policy, now) {
+		return policy.DeadRetry
 	}
-	return t.Backoff(f.N)
+	return policy.Backoff(f.N)
 }
 
 // Dead reports whether the server has failed without a break for DeadAfter.
-func (f *Failures) Dead(t Terms, now Now) bool {
-	return f.N > 0 && now.Since(f.First) >= t.DeadAfter
+func (f *Failures) Dead(policy Policy, now Now) bool {
+	return f.N > 0 && now.Since(f.First) >= policy.DeadAfter
 }
 
 // Backoff returns how long to wait after so many attempts (from 1): BaseBackoff,
 // doubled with each further attempt, up to MaxBackoff. It adds up to a quarter from
 // a hash, so that graspd does not try all servers at once, and a run can be repeated.
-func (t Terms) Backoff(attempt int) time.Duration {
-	d := t.BaseBackoff
-	for i := 1; i < attempt && d < t.MaxBackoff; i++ {
+func (policy Policy) Backoff(attempt int) time.Duration {
+	d := policy.BaseBackoff
+	for i := 1; i < attempt && d < policy.MaxBackoff; i++ {
 		d *= 2
 	}
-	d = min(d, t.MaxBackoff)
-	return d + time.Duration(float64(d)/4*t.Jitter(uint64(attempt)))
+	d = min(d, policy.MaxBackoff)
+	return d + time.Duration(float64(d)/4*policy.Jitter(uint64(attempt)))
 }
 
 // LongestWait returns the longest time that Backoff can return.
-func (t Terms) LongestWait() time.Duration { return t.MaxBackoff + t.MaxBackoff/4 }
+func (policy Policy) LongestWait() time.Duration { return policy.MaxBackoff + policy.MaxBackoff/4 }
 
 // Jitter maps Self, URL and a number to [0, 1).
-func (t Terms) Jitter(n uint64) float64 {
+func (policy Policy) Jitter(n uint64) float64 {
 	h := sha256.New()
-	h.Write(t.Self[:])
-	h.Write([]byte(t.URL))
+	h.Write(policy.Self[:])
+	h.Write([]byte(policy.URL))
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], n)
 	h.Write(b[:])

@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-var terms = backoff.Terms{
+var terms = backoff.Policy{
 	Self: nostr.PubKey{1}, URL: "wss://a.example",
 	BaseBackoff: 5 * time.Second, MaxBackoff: time.Hour, DeadAfter: 24 * time.Hour, DeadRetry: 24 * time.Hour,
 }

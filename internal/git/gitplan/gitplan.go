@@ -271,6 +271,6 @@ func (p *Plan) remember(owner nostr.PubKey, s grasp.Source) {
 	p.gave[owner] = s
 }
 
-func (p *Plan) terms(host string) backoff.Terms {
-	return backoff.Terms{Self: p.cfg.Self, URL: host, BaseBackoff: baseBackoff, MaxBackoff: maxBackoff, DeadAfter: deadAfter, DeadRetry: deadRetry}
+func (p *Plan) terms(host string) backoff.Policy {
+	return backoff.Policy{Self: p.cfg.Self, URL: host, BaseBackoff: baseBackoff, MaxBackoff: maxBackoff, DeadAfter: deadAfter, DeadRetry: deadRetry}
 }

@@ -36,7 +36,7 @@ func (h *host) started(now backoff.Now) {
 	h.next = now.Mono + h.pace
 }
 
-func (h *host) ended(now backoff.Now, t backoff.Terms, o Outcome) {
+func (h *host) ended(now backoff.Now, t backoff.Policy, o Outcome) {
 	h.running--
 	switch o.Answer {
 	case Answered, Absent, TooMuch, Refused:

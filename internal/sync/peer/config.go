@@ -46,9 +46,9 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Terms are those on which the relay is tried again.
-func (c Config) Terms() backoff.Terms {
-	return backoff.Terms{
+// Backoff says when the relay is tried again.
+func (c Config) Backoff() backoff.Policy {
+	return backoff.Policy{
 		Self: c.Self, URL: string(c.URL), BaseBackoff: c.BaseBackoff, MaxBackoff: c.MaxBackoff, DeadAfter: c.DeadAfter, DeadRetry: c.DeadRetry,
 	}
 }

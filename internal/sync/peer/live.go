@@ -62,11 +62,11 @@ type keeper interface {
 	askAgain(l *livesubs.REQ, class Class)
 }
 
-// terms are the facts by which livesubs.Side decides now. A filter carries more values than usual where the usual
+// facts are what livesubs.Side decides by now. A filter carries more values than usual where the usual
 // number would not fit the relay's limits.
-func (f *following) terms() livesubs.Terms {
+func (f *following) facts() livesubs.Facts {
 	repos := len(f.want.Repos)
-	return livesubs.Terms{
+	return livesubs.Facts{
 		Now: f.now.Mono, Want: f.want, Confirmed: &f.confirmed, Limits: &f.limits,
 		Values: f.limits.ValuesFor(repos, f.wanted.Len()-repos), MaxFilters: f.cfg.MaxFilters,
 	}
@@ -124,7 +124,7 @@ func (f *following) tend() {
 	f.rise()
 	f.openWaiting()
 	if !f.paused() {
-		f.make(f.side.Merge(f.terms()))
+		f.make(f.side.Merge(f.facts()))
 	}
 }
 
@@ -136,7 +136,7 @@ func (f *following) openWaiting() {
 	}
 	f.wary.suspectOdd()
 	for more := true; more && !f.paused(); {
-		m := f.side.Next(f.terms())
+		m := f.side.Next(f.facts())
 		f.make(m)
 		more = m.More
 	}
@@ -177,7 +177,7 @@ func (f *following) rise() {
 	if f.keeper.followsAll() || !f.side.MayRise(f.now.Mono) {
 		return
 	}
-	for _, it := range f.side.Rise(f.terms(), f.stored.swept()) {
+	for _, it := range f.side.Rise(f.facts(), f.stored.swept()) {
 		f.confirmed.Drop(it)
 		l := f.lotOf(it)
 		l.Since = itemset.AllAgain

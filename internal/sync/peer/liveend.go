@@ -137,7 +137,7 @@ func (f *following) closeExcess() {
 		f.requeue(l.Lots(), f.now.Wall, 0, 0)
 	}
 	for !f.paused() {
-		x, ok := f.side.Unborne(f.terms())
+		x, ok := f.side.Unborne(f.facts())
 		if !ok {
 			return
 		}

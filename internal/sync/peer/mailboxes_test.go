@@ -249,7 +249,7 @@ func TestVisitsAreNotRepeatedByARestart(t *testing.T) {
 	c := newCorrespondence(t, 5)
 	d := c.visited(t)
 	d.do(peer.Wanted{Want: c.only()})
-	if r := (history.Record{}); !r.VisitDue(peer.Defaults().Terms(), peer.Defaults().Resync, d.clock.Wall) {
+	if r := (history.Record{}); !r.VisitDue(peer.Defaults().Backoff(), peer.Defaults().Resync, d.clock.Wall) {
 		t.Errorf("before the first visit: %+v", r)
 	}
 	d.pass(time.Hour)
@@ -258,14 +258,14 @@ func TestVisitsAreNotRepeatedByARestart(t *testing.T) {
 		after time.Duration
 		want  bool
 	}{{0, false}, {20 * time.Hour, false}, {25 * time.Hour, true}, {-3 * 24 * time.Hour, true}} {
-		if got := r.VisitDue(peer.Defaults().Terms(), peer.Defaults().Resync, d.clock.Wall.Add(tc.after)); got != tc.want {
+		if got := r.VisitDue(peer.Defaults().Backoff(), peer.Defaults().Resync, d.clock.Wall.Add(tc.after)); got != tc.want {
 			t.Errorf("after %v: %v", tc.after, got)
 		}
 	}
-	if r := r.VisitNow(); !r.VisitDue(peer.Defaults().Terms(), peer.Defaults().Resync, d.clock.Wall) {
+	if r := r.VisitNow(); !r.VisitDue(peer.Defaults().Backoff(), peer.Defaults().Resync, d.clock.Wall) {
 		t.Error("the operator asks for a visit in vain")
 	}
-	if ourself := (history.Record{Ourself: true}); ourself.VisitDue(peer.Defaults().Terms(), peer.Defaults().Resync, d.clock.Wall) {
+	if ourself := (history.Record{Ourself: true}); ourself.VisitDue(peer.Defaults().Backoff(), peer.Defaults().Resync, d.clock.Wall) {
 		t.Error("this relay visits itself")
 	}
 	again := c.visited(t)

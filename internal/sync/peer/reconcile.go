@@ -93,7 +93,7 @@ func (c *comparing) reconcile(t *task) {
 		t.compares(reconcile.New(t.group.Since.Span()))
 	}
 	n := t.neg
-	switch n.Next(c.terms(t)) {
+	switch n.Next(c.facts(t)) {
 	case reconcile.Wait:
 	case reconcile.LookUp:
 		c.sift(t)
@@ -121,9 +121,9 @@ func (c *comparing) reconcile(t *task) {
 	}
 }
 
-// terms are what the comparison of a task goes by.
-func (c *comparing) terms(t *task) reconcile.Terms {
-	x := reconcile.Terms{Now: c.now.Mono, Undecided: len(t.undecided) > 0, Refused: c.support == negRefused, Withheld: c.withheld}
+// facts are what the comparison of a task goes by.
+func (c *comparing) facts(t *task) reconcile.Facts {
+	x := reconcile.Facts{Now: c.now.Mono, Undecided: len(t.undecided) > 0, Refused: c.support == negRefused, Withheld: c.withheld}
 	if course := t.group.course; course != nil {
 		x.Withheld = course.missing()
 	} else {
@@ -247,7 +247,7 @@ func (c *comparing) sifted(in Sifted) {
 		return
 	}
 	in.Unknown = slices.DeleteFunc(in.Unknown, c.forged.Has)
-	t.neg.LookedUp(c.stored.withoutLarge(t, in.Unknown), in.Known, c.terms(t).Others)
+	t.neg.LookedUp(c.stored.withoutLarge(t, in.Unknown), in.Known, c.facts(t).Others)
 	c.stored.fetchEnded(t)
 	c.stored.proceed(t)
 }

@@ -62,7 +62,7 @@ func TestBackoffOutlivesThePeer(t *testing.T) {
 		"clock far back":  {-2400 * time.Hour, nil, time.Hour + 15*time.Minute},
 		"clock set on":    {2400 * time.Hour, nil, 0},
 		"absurd next":     {0, func(r *history.Record) { r.NextAttempt = r.NextAttempt.AddDate(400, 0, 0) }, time.Hour + 15*time.Minute},
-		"after a restart": {0, func(r *history.Record) { *r = r.Restarted(peer.Defaults().Terms()) }, wait},
+		"after a restart": {0, func(r *history.Record) { *r = r.Restarted(peer.Defaults().Backoff()) }, wait},
 	} {
 		n := d.reborn(peer.Config{}, c.gap, c.change)
 		n.do(peer.Wanted{Want: w})
@@ -113,7 +113,7 @@ func TestRecordsOfRelaysThatDidNotFail(t *testing.T) {
 func TestDeadRelayAfterARestart(t *testing.T) {
 	d, w := failing(t, 60)
 	r := d.peer.Record()
-	if !r.Dead(peer.Defaults().Terms()) || r.Failures != 60 || d.wait() != 24*time.Hour {
+	if !r.Dead(peer.Defaults().Backoff()) || r.Failures != 60 || d.wait() != 24*time.Hour {
 		t.Fatalf("after 60 failures: %+v", r)
 	}
 	n := d.reborn(peer.Config{}, time.Minute, nil)
@@ -126,7 +126,7 @@ func TestDeadRelayAfterARestart(t *testing.T) {
 	if got := n.wait(); got != 24*time.Hour {
 		t.Errorf("with the clock set back it waits %v", got)
 	}
-	n = d.reborn(peer.Config{}, time.Minute, func(r *history.Record) { *r = r.Restarted(peer.Defaults().Terms()) })
+	n = d.reborn(peer.Config{}, time.Minute, func(r *history.Record) { *r = r.Restarted(peer.Defaults().Backoff()) })
 	n.do(peer.Wanted{Want: w})
 	if n.dials() != 1 || n.peer.Status().Health != status.Dead {
 		t.Errorf("%d dials after a restart, %+v", n.dials(), n.peer.Status())

@@ -55,14 +55,14 @@ func (r *references) forget() {
 // tend begins a round of layer 4 when one is due and the catch-up is through. The following round is due at the time next.
 func (r *references) tend(next time.Duration) {
 	if r.inquiry.Ready(r.now.Mono, r.stored.rest.AllConfirmed()) {
-		r.inquiry.Begin(next, r.want, r.cfg.Terms().Jitter(uint64(r.now.Wall.Unix()/86_400)))
+		r.inquiry.Begin(next, r.want, r.cfg.Backoff().Jitter(uint64(r.now.Wall.Unix()/86_400)))
 	}
 }
 
 // next takes the next step of layer 4, and returns the task to run now; nil when
 // there is none.
 func (r *references) next() *task {
-	s := r.inquiry.Next(r.now.Mono, threads.Terms{
+	s := r.inquiry.Next(r.now.Mono, threads.Facts{
 		Want: r.want, Wanted: &r.wanted, Bounds: r.stored.limits.Bounds(), Lists: r.cfg.Mailboxes, Outsider: r.stored.comparing.outsider,
 	})
 	switch {

@@ -20,8 +20,8 @@ func TestUseOfASlot(t *testing.T) {
 			t.Errorf("%s: use %d, want %d", what, got, want)
 		}
 	}
-	next := func() slots.Use { return d.peer.Record().Use(peer.Defaults().Terms(), d.clock.Wall) }
-	want("unknown", history.Record{}.Use(peer.Defaults().Terms(), d.clock.Wall), slots.Trying)
+	next := func() slots.Use { return d.peer.Record().Use(peer.Defaults().Backoff(), d.clock.Wall) }
+	want("unknown", history.Record{}.Use(peer.Defaults().Backoff(), d.clock.Wall), slots.Trying)
 	d.do(peer.Wanted{Want: w})
 	want("dialing", use(), slots.Trying)
 	d.fails()
@@ -45,9 +45,9 @@ func TestUseOfASlot(t *testing.T) {
 	d.pass(1)
 	want("connected for half an hour", use(), slots.Stuck)
 	lost := d.peer.Record().Yielded(slots.Stuck)
-	want("stuck and lost its slot", lost.Use(peer.Defaults().Terms(), d.clock.Wall.Add(30*time.Minute-1)), slots.Unused)
-	want("half an hour later", lost.Use(peer.Defaults().Terms(), d.clock.Wall.Add(30*time.Minute)), slots.Trying)
-	want("lost its slot while trying", d.peer.Record().Yielded(slots.Trying).Use(peer.Defaults().Terms(), d.clock.Wall), slots.Trying)
+	want("stuck and lost its slot", lost.Use(peer.Defaults().Backoff(), d.clock.Wall.Add(30*time.Minute-1)), slots.Unused)
+	want("half an hour later", lost.Use(peer.Defaults().Backoff(), d.clock.Wall.Add(30*time.Minute)), slots.Trying)
+	want("lost its slot while trying", d.peer.Record().Yielded(slots.Trying).Use(peer.Defaults().Backoff(), d.clock.Wall), slots.Trying)
 	d.do(peer.Disconnected{Reason: "reset"})
 	d.refuse, d.negFault = nil, nil
 	d.pass(d.wait())

@@ -13,7 +13,7 @@ import (
 // NewPeer returns an idle peer that wants nothing.
 func NewPeer(c Config) *Peer {
 	p := &Peer{desk: desk{cfg: c.WithDefaults()}, wakeAt: backoff.Never}
-	p.dialing = history.NewAttempts(p.cfg.Terms())
+	p.dialing = history.NewAttempts(p.cfg.Backoff())
 	p.demands.desk = &p.desk
 	p.references = references{desk: &p.desk, books: &p.books}
 	p.suspects = suspects{desk: &p.desk, books: &p.books}

@@ -78,7 +78,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if e.records, err = readRecords(e.cfg.Store, e.cfg.Peer.Terms(), e.cfg.Logger); err != nil {
+	if e.records, err = readRecords(e.cfg.Store, e.cfg.Peer.Backoff(), e.cfg.Logger); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)

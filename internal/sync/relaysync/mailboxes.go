@@ -83,5 +83,5 @@ func (e *Engine) mailboxCandidate(c slots.Candidate, w *want.Want, past history.
 		c.Owners = 1
 	}
 	c.HasSlot = e.peers[c.URL] != nil
-	return c, c.HasSlot || past.VisitDue(e.cfg.Peer.Terms(), e.cfg.Peer.Resync, e.cfg.Now().Wall)
+	return c, c.HasSlot || past.VisitDue(e.cfg.Peer.Backoff(), e.cfg.Peer.Resync, e.cfg.Now().Wall)
 }

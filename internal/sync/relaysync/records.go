@@ -31,7 +31,7 @@ type records struct {
 }
 
 // readRecords reads the records of the store at the start of the process. It drops a record that it cannot read: the relay begins anew.
-func readRecords(s *store.Store, t backoff.Terms, log *slog.Logger) (*records, error) {
+func readRecords(s *store.Store, t backoff.Policy, log *slog.Logger) (*records, error) {
 	l := &records{
 		store: s, logger: log, most: mostRecords, byURL: make(map[grasp.RelayURL]history.Record),
 		changed: make(map[grasp.RelayURL]struct{}), dropped: make(map[grasp.RelayURL]struct{}),

@@ -80,7 +80,7 @@ func openStore(t *testing.T, fs vfs.FS, free *atomic.Uint64) *store.Store {
 
 func newLedger(t *testing.T, s *store.Store, log *bytes.Buffer) *records {
 	t.Helper()
-	l, err := readRecords(s, peer.Defaults().Terms(), slog.New(slog.NewTextHandler(log, nil)))
+	l, err := readRecords(s, peer.Defaults().Backoff(), slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestTheLedgerOfAnotherProcess(t *testing.T) {
 	if r := l.past("wss://failing.example.net"); !r.NextAttempt.Equal(failing.NextAttempt) || r.Failures != 30 {
 		t.Errorf("%+v", r)
 	}
-	if r := l.past("wss://dead.example.net"); !r.NextAttempt.IsZero() || !r.Dead(peer.Defaults().Terms()) || r.Failures != 60 {
+	if r := l.past("wss://dead.example.net"); !r.NextAttempt.IsZero() || !r.Dead(peer.Defaults().Backoff()) || r.Failures != 60 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -83,7 +83,7 @@ func (e *Engine) candidates() []slots.Candidate {
 			continue
 		default:
 			past := e.records.past(u)
-			c.Last, c.Use = past.At, past.Use(e.cfg.Peer.Terms(), now)
+			c.Last, c.Use = past.At, past.Use(e.cfg.Peer.Backoff(), now)
 		}
 		all = append(all, c)
 	}

@@ -15,7 +15,7 @@ type asked struct {
 
 // failed counts a failure and returns how long to wait before the next attempt: until the time that was planned before a person asked for
 // this one, where that is still to come.
-func (a *asked) failed(f *backoff.Failures, t backoff.Terms, now backoff.Now) time.Duration {
+func (a *asked) failed(f *backoff.Failures, t backoff.Policy, now backoff.Now) time.Duration {
 	planned := a.planned
 	*a = asked{}
 	if planned > now.Mono {

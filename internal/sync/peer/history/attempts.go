@@ -11,7 +11,7 @@ import (
 // Attempts are the attempts to connect to one relay. How earlier attempts and connections have ended decides when the relay is dialed next. The
 // caller dials, and tells the time and what came of it. Attempts outlive connections. One goroutine uses them.
 type Attempts struct {
-	terms    backoff.Terms
+	terms    backoff.Policy
 	at       time.Duration // no dial before
 	failures backoff.Failures
 	cause    string // of the last failure
@@ -30,7 +30,7 @@ const (
 )
 
 // NewAttempts returns the attempts to connect to a relay that was never dialed.
-func NewAttempts(t backoff.Terms) Attempts { return Attempts{terms: t} }
+func NewAttempts(t backoff.Policy) Attempts { return Attempts{terms: t} }
 
 // At returns when the relay is dialed next.
 func (a *Attempts) At() time.Duration { return a.at }

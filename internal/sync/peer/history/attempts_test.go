@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
-var dialTerms = backoff.Terms{
+var dialTerms = backoff.Policy{
 	Self: nostr.PubKey{1}, URL: "wss://r.example.net",
 	BaseBackoff: 5 * time.Second, MaxBackoff: time.Hour, DeadAfter: 24 * time.Hour, DeadRetry: 24 * time.Hour,
 }

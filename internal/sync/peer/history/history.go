@@ -46,10 +46,10 @@ func (r Record) Failing() time.Duration {
 }
 
 // Dead says whether that is too long.
-func (r Record) Dead(t backoff.Terms) bool { return r.Failures > 0 && r.Failing() >= t.DeadAfter }
+func (r Record) Dead(t backoff.Policy) bool { return r.Failures > 0 && r.Failing() >= t.DeadAfter }
 
 // Restarted is the record as a new process takes it: a dead relay is tried once at once.
-func (r Record) Restarted(t backoff.Terms) Record {
+func (r Record) Restarted(t backoff.Policy) Record {
 	if r.Dead(t) {
 		r.NextAttempt = time.Time{}
 	}
@@ -66,10 +66,10 @@ func (r Record) Retried() Record {
 
 // Due says whether the relay may be tried at the time now. A clock that was set
 // does not put it off for longer than the longest wait.
-func (r Record) Due(t backoff.Terms, now time.Time) bool { return r.wait(t, now) <= 0 }
+func (r Record) Due(t backoff.Policy, now time.Time) bool { return r.wait(t, now) <= 0 }
 
 // wait is how long to wait at the time now before the next attempt.
-func (r Record) wait(t backoff.Terms, now time.Time) time.Duration {
+func (r Record) wait(t backoff.Policy, now time.Time) time.Duration {
 	if r.NextAttempt.IsZero() {
 		return 0
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	terms = backoff.Terms{BaseBackoff: 5 * time.Second, MaxBackoff: time.Hour, DeadAfter: 24 * time.Hour, DeadRetry: 12 * time.Hour}
+	terms = backoff.Policy{BaseBackoff: 5 * time.Second, MaxBackoff: time.Hour, DeadAfter: 24 * time.Hour, DeadRetry: 12 * time.Hour}
 	now   = time.Unix(1_700_000_000, 0)
 )
 

@@ -32,7 +32,7 @@ func UseOf(s status.Relay) slots.Use {
 }
 
 // Use tells what the relay would make of a slot at the time now.
-func (r Record) Use(t backoff.Terms, now time.Time) slots.Use {
+func (r Record) Use(t backoff.Policy, now time.Time) slots.Use {
 	if r.Ourself || !r.Due(t, now) {
 		return slots.Unused
 	}

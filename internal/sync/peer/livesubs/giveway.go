@@ -17,37 +17,37 @@ const aboveAll = math.MaxInt64
 
 // evict makes room for load where all REQs are full: it sweeps root events that rank lower, all of a REQ or the lowest of one. It
 // reports whether there was room in the end.
-func (s *Side) evict(t Terms, m *Move, load *REQ) bool {
-	than := newest(t.Want, load.lots)
+func (s *Side) evict(facts Facts, m *Move, load *REQ) bool {
+	than := newest(facts.Want, load.lots)
 	for {
-		out, ok := s.shed(t, than)
+		out, ok := s.shed(facts, than)
 		if !ok {
-			return s.thin(t, m, load, t.Limits.Dense())
+			return s.thin(facts, m, load, facts.Limits.Dense())
 		}
 		m.Swept = append(m.Swept, out)
-		if s.standing() < t.Limits.Live() && s.bears(t, load.Size.Message(t.Values)) {
-			m.Load, m.Values = load, t.Values
+		if s.standing() < facts.Limits.Live() && s.bears(facts, load.Size.Message(facts.Values)) {
+			m.Load, m.Values = load, facts.Values
 			return true
 		}
 	}
 }
 
 // shed sweeps the REQ whose root events rank lowest, if all of them rank below a rank. It reports whether there was one.
-func (s *Side) shed(t Terms, than int64) (Swept, bool) {
-	l := s.oldest(t.Want, than)
+func (s *Side) shed(facts Facts, than int64) (Swept, bool) {
+	l := s.oldest(facts.Want, than)
 	if l == nil {
 		return Swept{}, false
 	}
 	s.Drop(l)
-	return Swept{REQ: l, Lots: s.sweep(t, l.lots)}, true
+	return Swept{REQ: l, Lots: s.sweep(facts, l.lots)}, true
 }
 
 // Unborne sweeps a REQ where all REQs together are too much for the relay; false where they are not, or none can be given up.
-func (s *Side) Unborne(t Terms) (Swept, bool) {
-	if s.bears(t, 0) {
+func (s *Side) Unborne(facts Facts) (Swept, bool) {
+	if s.bears(facts, 0) {
 		return Swept{}, false
 	}
-	return s.shed(t, aboveAll)
+	return s.shed(facts, aboveAll)
 }
 
 // Expendable reports whether there is a REQ that can be given up.
@@ -77,26 +77,26 @@ func (s *Side) Excess(most int) *REQ {
 
 // thin makes room for load in a live REQ that also has what ranks above it: the root events in it that rank lowest are
 // swept. It reports whether there was one.
-func (s *Side) thin(t Terms, m *Move, load *REQ, values int) bool {
-	if t.Now < s.rising.after {
+func (s *Side) thin(facts Facts, m *Move, load *REQ, values int) bool {
+	if facts.Now < s.rising.after {
 		s.rising.later(load)
 		return false
 	}
-	than := newest(t.Want, load.lots)
+	than := newest(facts.Want, load.lots)
 	for _, l := range s.reqs {
 		if !l.steady() || l.Apart != load.Apart {
 			continue
 		}
-		low, rest := s.lowest(t, l, load, than, values)
+		low, rest := s.lowest(facts, l, load, than, values)
 		if len(low) == 0 {
 			continue
 		}
 		out := itemset.Of(slices.Values(low))
 		l.Without(out.Has)
 		l.Size = rest
-		s.rising.after = t.Now + riseInterval
-		s.sweepLater(itemset.Lot{Layer: want.LayerRoots, Items: low}, t.Now)
-		s.uniteWith(t, m, load, []*REQ{l}, values)
+		s.rising.after = facts.Now + riseInterval
+		s.sweepLater(itemset.Lot{Layer: want.LayerRoots, Items: low}, facts.Now)
+		s.uniteWith(facts, m, load, []*REQ{l}, values)
 		return true
 	}
 	return false
@@ -104,18 +104,18 @@ func (s *Side) thin(t Terms, m *Move, load *REQ, values int) bool {
 
 // lowest returns the root events of l that have to go for load to fit, the lowest first and all below a rank, and the size of the
 // rest; none where load does not fit even so. An item that is not confirmed stays, as it is still asked.
-func (s *Side) lowest(t Terms, l, load *REQ, than int64, values int) (low []want.Item, rest reqfilter.Size) {
+func (s *Side) lowest(facts Facts, l, load *REQ, than int64, values int) (low []want.Item, rest reqfilter.Size) {
 	for it := range itemset.Each(l.lots) {
-		if t.Want.Rank(it) < than && t.Confirmed.Has(it) {
+		if facts.Want.Rank(it) < than && facts.Confirmed.Has(it) {
 			low = append(low, it)
 		}
 	}
-	slices.SortFunc(low, func(a, b want.Item) int { return cmp.Compare(t.Want.Rank(a), t.Want.Rank(b)) })
+	slices.SortFunc(low, func(a, b want.Item) int { return cmp.Compare(facts.Want.Rank(a), facts.Want.Rank(b)) })
 	rest = l.Size
 	for n := range low {
 		rest = rest.WithoutRoot()
 		with := rest.Plus(load.Size)
-		if t.Limits.Fits(with, values) && s.bears(t, with.Message(values)-l.bytes()) {
+		if facts.Limits.Fits(with, values) && s.bears(facts, with.Message(values)-l.bytes()) {
 			return low[:n+1], rest
 		}
 	}

@@ -29,48 +29,48 @@ type Swept struct {
 // Next opens a live REQ for waiting items as far as the relay's limit
 // goes. Beyond it Next unites them with small REQs, and sweeps what then does
 // not fit.
-func (s *Side) Next(t Terms) (m Move) {
-	room := s.standing() < t.Limits.Live()
-	if !room && (s.Moving() || t.Now < s.mergeAfter) {
+func (s *Side) Next(facts Facts) (m Move) {
+	room := s.standing() < facts.Limits.Live()
+	if !room && (s.Moving() || facts.Now < s.mergeAfter) {
 		return Move{}
 	}
-	load, unfit := s.fill(t)
+	load, unfit := s.fill(facts)
 	if len(unfit) > 0 {
-		m.Swept = append(m.Swept, Swept{Lots: s.sweep(t, unfit)})
+		m.Swept = append(m.Swept, Swept{Lots: s.sweep(facts, unfit)})
 	}
 	if load == nil {
 		return m
 	}
 	m.More = true
-	fits := s.bears(t, load.Size.Message(t.Values))
+	fits := s.bears(facts, load.Size.Message(facts.Values))
 	switch {
 	case room && fits:
-		m.Load, m.Values = load, t.Values
-	case fits && (s.unite(t, &m, load, t.Values) || s.unite(t, &m, load, t.Limits.Dense())):
-	case s.evict(t, &m, load):
+		m.Load, m.Values = load, facts.Values
+	case fits && (s.unite(facts, &m, load, facts.Values) || s.unite(facts, &m, load, facts.Limits.Dense())):
+	case s.evict(facts, &m, load):
 	default:
-		m.Swept = append(m.Swept, Swept{Lots: s.sweep(t, load.lots)})
+		m.Swept = append(m.Swept, Swept{Lots: s.sweep(facts, load.lots)})
 	}
 	return m
 }
 
 // unite opens one REQ for load and for small REQs that fit with it, which are
 // closed when it has settled. It reports whether there are such.
-func (s *Side) unite(t Terms, m *Move, load *REQ, values int) bool {
-	parts := s.unitable(t, load, values)
+func (s *Side) unite(facts Facts, m *Move, load *REQ, values int) bool {
+	parts := s.unitable(facts, load, values)
 	if len(parts) == 0 {
 		return false
 	}
-	s.uniteWith(t, m, load, parts, values)
+	s.uniteWith(facts, m, load, parts, values)
 	return true
 }
 
-func (s *Side) uniteWith(t Terms, m *Move, load *REQ, parts []*REQ, values int) {
+func (s *Side) uniteWith(facts Facts, m *Move, load *REQ, parts []*REQ, values int) {
 	for _, l := range parts {
 		load.Size = load.Size.Plus(l.Size)
 	}
 	m.Load, m.Values, m.Parts = load, values, parts
-	m.Overlap = t.Limits.Spare() > 0 && s.bears(t, load.Size.Message(values))
+	m.Overlap = facts.Limits.Spare() > 0 && s.bears(facts, load.Size.Message(values))
 	if m.Overlap {
 		for _, l := range parts {
 			l.by = load
@@ -82,7 +82,7 @@ func (s *Side) uniteWith(t Terms, m *Move, load *REQ, parts []*REQ, values int) 
 // unitable returns the smallest open REQs that fit into one with load. A REQ
 // much larger than all before it is left alone, or every new root event would
 // repeat the largest; unless nothing else is there.
-func (s *Side) unitable(t Terms, load *REQ, values int) []*REQ {
+func (s *Side) unitable(facts Facts, load *REQ, values int) []*REQ {
 	var open []*REQ
 	for _, l := range s.reqs {
 		if l.steady() && l.Apart == load.Apart {
@@ -93,7 +93,7 @@ func (s *Side) unitable(t Terms, load *REQ, values int) []*REQ {
 	total := load.Size
 	for i, l := range open {
 		with := total.Plus(l.Size)
-		if !t.Limits.Fits(with, values) || i > 0 && l.Size.Items() > 2*total.Items() {
+		if !facts.Limits.Fits(with, values) || i > 0 && l.Size.Items() > 2*total.Items() {
 			return open[:i]
 		}
 		total = with
@@ -106,23 +106,23 @@ const leastSaved = 6
 
 // Merge unites small REQs where the filters have become too many and
 // enough of them are saved to be worth it.
-func (s *Side) Merge(t Terms) (m Move) {
+func (s *Side) Merge(facts Facts) (m Move) {
 	count := 0
 	for _, l := range s.reqs {
 		count += l.filters
 	}
-	if count <= t.MaxFilters || s.merging() != nil || t.Limits.Spare() == 0 || !s.bears(t, s.Bytes()) || t.Now < s.mergeAfter {
+	if count <= facts.MaxFilters || s.merging() != nil || facts.Limits.Spare() == 0 || !s.bears(facts, s.Bytes()) || facts.Now < s.mergeAfter {
 		return Move{}
 	}
-	parts := s.unitable(t, &REQ{}, t.Values)
+	parts := s.unitable(facts, &REQ{}, facts.Values)
 	var total reqfilter.Size
 	saved := 0
 	for _, l := range parts {
 		saved += l.filters
 		total = total.Plus(l.Size)
 	}
-	if saved -= total.Filters(t.Values); saved >= leastSaved {
-		s.uniteWith(t, &m, &REQ{}, parts, t.Values)
+	if saved -= total.Filters(facts.Values); saved >= leastSaved {
+		s.uniteWith(facts, &m, &REQ{}, parts, facts.Values)
 	}
 	return m
 }

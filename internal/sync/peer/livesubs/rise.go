@@ -49,17 +49,17 @@ func (s *Side) MayRise(now time.Duration) bool { return s.rising.look && now >= 
 
 // Rise takes items out of the sweep that rank above some that are followed, and returns them, to wait for a REQ. An item that finds none all
 // the same is asked at once, and swept again. asked are the swept items that are asked just now: these rise afterwards.
-func (s *Side) Rise(t Terms, asked []want.Item) (up []want.Item) {
+func (s *Side) Rise(facts Facts, asked []want.Item) (up []want.Item) {
 	r := &s.rising
-	least := s.least(t.Want)
+	least := s.least(facts.Want)
 	for _, x := range s.sweeps {
 		for _, it := range x.Items {
-			if r.items.Has(it) && t.Want.Rank(it) > least {
+			if r.items.Has(it) && facts.Want.Rank(it) > least {
 				up = append(up, it)
 			}
 		}
 	}
-	slices.SortFunc(up, func(a, b want.Item) int { return cmp.Compare(t.Want.Rank(b), t.Want.Rank(a)) })
+	slices.SortFunc(up, func(a, b want.Item) int { return cmp.Compare(facts.Want.Rank(b), facts.Want.Rank(a)) })
 	var rest itemset.Set
 	for _, it := range asked {
 		if r.items.Has(it) {

@@ -26,8 +26,8 @@ type Side struct {
 	mergeAfter time.Duration // before it nothing merges, as a merge was refused
 }
 
-// Terms are the facts by which Side decides.
-type Terms struct {
+// Facts are what Side decides by.
+type Facts struct {
 	Now        time.Duration
 	Want       *want.Want
 	Confirmed  *itemset.Known
@@ -86,7 +86,7 @@ func (s *Side) Bytes() (sum int) {
 }
 
 // bears reports whether the relay bears more bytes of live REQs.
-func (s *Side) bears(t Terms, more int) bool { return t.Limits.Bears(s.Bytes(), more) }
+func (s *Side) bears(facts Facts, more int) bool { return facts.Limits.Bears(s.Bytes(), more) }
 
 // Wake returns the time at which a REQ, or an item without one, needs attention.
 func (s *Side) Wake(now time.Duration) time.Duration {

@@ -49,8 +49,8 @@ func newRelay(t *testing.T, roots, subs int) *relay {
 	return r
 }
 
-func (r *relay) terms() Terms {
-	return Terms{Now: r.now, Want: r.w, Confirmed: &r.confirmed, Limits: &r.limits, Values: 10, MaxFilters: r.filters}
+func (r *relay) facts() Facts {
+	return Facts{Now: r.now, Want: r.w, Confirmed: &r.confirmed, Limits: &r.limits, Values: 10, MaxFilters: r.filters}
 }
 
 func (r *relay) lot(items ...want.Item) itemset.Lot {
@@ -102,7 +102,7 @@ func (r *relay) sweptNow(x Swept) {
 func (r *relay) tend() {
 	r.t.Helper()
 	for more := true; more; {
-		m := r.Next(r.terms())
+		m := r.Next(r.facts())
 		r.make(m)
 		more = m.More
 		r.settle()
@@ -243,7 +243,7 @@ func TestUnited(t *testing.T) {
 	r := newRelay(t, 10, 4) // one live REQ, and room for one that merges
 	for n, it := range r.roots[:3] {
 		r.queue(it)
-		m := r.Next(r.terms())
+		m := r.Next(r.facts())
 		if !m.More || (n > 0) != m.Overlap || len(m.Parts) != min(n, 1) {
 			t.Fatalf("%d: %+v", n, m)
 		}
@@ -255,7 +255,7 @@ func TestUnited(t *testing.T) {
 		if at := r.Wake(r.now); at != r.now+OpenAfter || l.Overdue(at-1) || !l.Overdue(at) {
 			t.Errorf("wakes at %v", at)
 		}
-		if again := r.Next(r.terms()); again.More || again.Load != nil {
+		if again := r.Next(r.facts()); again.More || again.Load != nil {
 			t.Fatalf("%d: another move while REQs open", n)
 		}
 		l.Opened(r.now)
@@ -277,7 +277,7 @@ func TestNotUnitedWithWhatStandsApart(t *testing.T) {
 	r.Queue(itemset.Lot{Layer: want.LayerAnnouncements, Apart: itemset.ApartBare, Items: []want.Item{want.Announcements}})
 	r.tend()
 	r.queue(r.roots[1])
-	m := r.Next(r.terms())
+	m := r.Next(r.facts())
 	if len(m.Parts) != 1 || m.Parts[0].Apart != itemset.Together || m.Load.Apart != itemset.Together {
 		t.Fatalf("%+v", m)
 	}
@@ -292,7 +292,7 @@ func TestUnitedWithoutRoom(t *testing.T) {
 	r.queue(r.roots[0])
 	r.tend()
 	r.queue(r.roots[1])
-	m := r.Next(r.terms())
+	m := r.Next(r.facts())
 	if m.Overlap || len(m.Parts) != 1 || m.Load.Merging() {
 		t.Fatalf("%+v", m)
 	}
@@ -305,7 +305,7 @@ func TestUnitedWithoutRoom(t *testing.T) {
 	r.tend()
 	r.limits.BoundTotal(r.Bytes() * 2) // not what both ask for beside the first
 	r.queue(r.roots[1])
-	if m := r.Next(r.terms()); m.Overlap || len(m.Parts) != 1 {
+	if m := r.Next(r.facts()); m.Overlap || len(m.Parts) != 1 {
 		t.Fatalf("%+v", m)
 	}
 }
@@ -317,7 +317,7 @@ func TestMergesThatEnd(t *testing.T) {
 		r.queue(r.roots[0])
 		r.tend()
 		r.queue(r.roots[1])
-		r.make(r.Next(r.terms()))
+		r.make(r.Next(r.facts()))
 		return r, r.REQs()[0], r.REQs()[1]
 	}
 	r, part, m := merging()
@@ -337,11 +337,11 @@ func TestMergesThatEnd(t *testing.T) {
 		t.Errorf("the part is to be replaced, and that is tried again at %v", r.Wake(r.now))
 	}
 	r.Requeue(m.Lots()[0], 0, 0)
-	if next := r.Next(r.terms()); next.More {
+	if next := r.Next(r.facts()); next.More {
 		t.Error("merged again at once")
 	}
 	r.now = r.Wake(r.now)
-	if next := r.Next(r.terms()); !next.Overlap {
+	if next := r.Next(r.facts()); !next.Overlap {
 		t.Error("never merged again")
 	}
 	r, part, m = merging()
@@ -366,8 +366,8 @@ func TestManyFilters(t *testing.T) {
 			r.queue(it)
 			r.tend()
 		}
-		r.make(r.Merge(r.terms()))
-		if again := r.Merge(r.terms()); again.Load != nil {
+		r.make(r.Merge(r.facts()))
+		if again := r.Merge(r.facts()); again.Load != nil {
 			t.Error("two merges at once")
 		}
 		r.settle()
@@ -382,13 +382,13 @@ func TestManyFilters(t *testing.T) {
 		r.tend()
 	}
 	r.limits.BoundTotal(r.Bytes()*2 - 1)
-	if m := r.Merge(r.terms()); m.Load != nil {
+	if m := r.Merge(r.facts()); m.Load != nil {
 		t.Error("merged where the relay does not bear both")
 	}
 	r.limits = capacity.Of(capacity.Limits{}, 10)
 	r.Cancel(0)
 	r.mergeLater(0)
-	if m := r.Merge(r.terms()); m.Load != nil {
+	if m := r.Merge(r.facts()); m.Load != nil {
 		t.Error("merged after a merge that was refused")
 	}
 }
@@ -413,7 +413,7 @@ func TestWhatFitsInNoREQ(t *testing.T) {
 	r.queue(r.repo)
 	r.wanted.Put(r.roots[0])
 	r.queue(r.roots[0])
-	t1 := r.terms()
+	t1 := r.facts()
 	t1.Values = 1
 	limits := capacity.Of(capacity.Limits{}, 1)
 	limits.Learn("too many filters", capacity.Refused{Filters: 6})
@@ -444,7 +444,7 @@ func TestWhatGivesWay(t *testing.T) {
 	r.queue(r.roots[:60]...)
 	r.tend()
 	r.queue(r.roots[99]) // newer than all: the older half gives way
-	m := r.Next(r.terms())
+	m := r.Next(r.facts())
 	if len(m.Swept) != 1 || m.Swept[0].REQ == nil || m.Swept[0].Lots != nil || m.Load == nil {
 		t.Fatalf("%+v", m)
 	}
@@ -475,7 +475,7 @@ func mixed(t *testing.T) *relay {
 func TestThinned(t *testing.T) {
 	r := mixed(t)
 	r.queue(r.roots[70:72]...)
-	m := r.Next(r.terms())
+	m := r.Next(r.facts())
 	r.make(m)
 	r.settle()
 	r.expect("30 30", 2)
@@ -496,7 +496,7 @@ func TestThinned(t *testing.T) {
 		t.Errorf("rises at %v", r.Wake(r.now))
 	}
 	r.now += riseInterval
-	up := r.Rise(r.terms(), nil)
+	up := r.Rise(r.facts(), nil)
 	if !slices.Equal(up, []want.Item{r.roots[73]}) || r.Rising() != 0 || r.MayRise(r.now) {
 		t.Fatalf("%v rise", up)
 	}
@@ -525,7 +525,7 @@ func TestNotThinned(t *testing.T) {
 	r = mixed(t)
 	r.limits.BoundTotal(r.Bytes() - 350) // two root events less
 	r.queue(r.roots[70])
-	r.make(r.Next(r.terms()))
+	r.make(r.Next(r.facts()))
 	r.check()
 	r.expect("30 28", 3)
 }
@@ -554,7 +554,7 @@ func TestRise(t *testing.T) {
 	for _, it := range r.roots[5:250] {
 		r.Rouse(it)
 	}
-	up := r.Rise(r.terms(), []want.Item{r.roots[240]})
+	up := r.Rise(r.facts(), []want.Item{r.roots[240]})
 	if len(up) != mostRising || up[0] != r.roots[199] || up[mostRising-1] != r.roots[100] {
 		t.Fatalf("%d rise", len(up))
 	}
@@ -563,14 +563,14 @@ func TestRise(t *testing.T) {
 	}
 	r.queue(up...)
 	r.settle()
-	up = r.Rise(r.terms(), []want.Item{r.roots[240]})
+	up = r.Rise(r.facts(), []want.Item{r.roots[240]})
 	if len(up) != 89 || up[88] != r.roots[11] || r.Rising() != 1 || r.MayRise(r.now) {
 		t.Fatalf("then %d rise", len(up))
 	}
 	if sweep(r.roots[240]); !r.MayRise(r.now) {
 		t.Error("what was asked is forgotten")
 	}
-	if up = r.Rise(r.terms(), nil); len(up) != 1 {
+	if up = r.Rise(r.facts(), nil); len(up) != 1 {
 		t.Errorf("at last %d rise", len(up))
 	}
 	r.Rouse(r.roots[1])
@@ -619,25 +619,25 @@ func TestTheRelayBearsLess(t *testing.T) {
 	if l := r.Excess(2); l == nil || l.Sub != "l2" {
 		t.Errorf("excess is %+v", l)
 	}
-	if _, ok := r.Unborne(r.terms()); ok {
+	if _, ok := r.Unborne(r.facts()); ok {
 		t.Error("something is too much")
 	}
 	r.limits.BoundTotal(r.Bytes() - 1)
-	x, ok := r.Unborne(r.terms())
+	x, ok := r.Unborne(r.facts())
 	if !ok || x.REQ.Sub != "l2" || x.Lots != nil || len(r.Sweeps()) != 1 || !r.Expendable(r.w) {
 		t.Errorf("%+v", x)
 	}
-	if _, ok := r.Unborne(r.terms()); ok {
+	if _, ok := r.Unborne(r.facts()); ok {
 		t.Error("something is too much still")
 	}
 	r.check()
 	r.limits.BoundTotal(1)
 	for range 2 {
-		if _, ok := r.Unborne(r.terms()); !ok {
+		if _, ok := r.Unborne(r.facts()); !ok {
 			t.Error("nothing more gives way")
 		}
 	}
-	if _, ok := r.Unborne(r.terms()); ok || r.Expendable(r.w) {
+	if _, ok := r.Unborne(r.facts()); ok || r.Expendable(r.w) {
 		t.Error("nothing is left, and gives way")
 	}
 	r.queue(r.repo) // the relay bears nothing: all is swept
@@ -651,7 +651,7 @@ func TestWhatIsNotGivenUp(t *testing.T) {
 	r.queue(r.repo)
 	r.tend()
 	r.queue(r.roots[0])
-	r.make(r.Next(r.terms()))
+	r.make(r.Next(r.facts()))
 	if r.Expendable(r.w) {
 		t.Error("a repository or one that opens is given up")
 	}
@@ -668,7 +668,7 @@ func TestExcessBesideAMerge(t *testing.T) {
 	r.queue(r.roots[20])
 	r.tend()
 	r.queue(r.roots[21])
-	r.make(r.Next(r.terms()))
+	r.make(r.Next(r.facts()))
 	if r.Excess(2) != nil {
 		t.Error("the one that merges counts")
 	}
@@ -712,7 +712,7 @@ func TestAnew(t *testing.T) {
 	l := r.lot(r.roots[0])
 	l.Since = 9
 	r.Queue(l)
-	r.make(r.Next(r.terms()))
+	r.make(r.Next(r.facts()))
 	l = r.lot(r.roots[1], r.roots[2])
 	l.Since = 9
 	r.Requeue(l, time.Hour, 1)
@@ -814,24 +814,24 @@ func TestLives(t *testing.T) {
 			}
 			r.check()
 			if r.MayRise(r.now) {
-				for _, it := range r.Rise(r.terms(), itemset.ItemsOf(r.asked)) {
+				for _, it := range r.Rise(r.facts(), itemset.ItemsOf(r.asked)) {
 					r.confirmed.Drop(it)
 					r.Queue(r.lot(it))
 				}
 			}
 			for more := true; more; {
-				m := r.Next(r.terms())
+				m := r.Next(r.facts())
 				r.make(m)
 				more = m.More
 			}
 			r.check()
-			r.make(r.Merge(r.terms()))
+			r.make(r.Merge(r.facts()))
 			if n, most := r.standing(), max(0, r.limits.Live()); n > most {
 				t.Fatalf("seed %d: %d REQs, of %d", seed, n, most)
 			}
 			r.settle()
 			for {
-				x, ok := r.Unborne(r.terms())
+				x, ok := r.Unborne(r.facts())
 				if !ok {
 					break
 				}

@@ -18,18 +18,18 @@ type Sweep struct {
 
 // sweep sweeps items for which no REQ has room. Items that are confirmed were followed until now: they wait for their turn. sweep
 // returns the other items, whose stored events the caller asks for now.
-func (s *Side) sweep(t Terms, lots []itemset.Lot) (fresh []itemset.Lot) {
+func (s *Side) sweep(facts Facts, lots []itemset.Lot) (fresh []itemset.Lot) {
 	for _, l := range lots {
 		ask, known := l, itemset.Lot{Layer: l.Layer, Apart: l.Apart}
 		ask.Items = nil
 		for _, it := range l.Items {
-			if t.Confirmed.Has(it) {
+			if facts.Confirmed.Has(it) {
 				known.Items = append(known.Items, it)
 			} else {
 				ask.Items = append(ask.Items, it)
 			}
 		}
-		s.sweepLater(known, t.Now)
+		s.sweepLater(known, facts.Now)
 		if len(ask.Items) > 0 {
 			fresh = append(fresh, ask)
 		}

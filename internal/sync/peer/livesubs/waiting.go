@@ -66,15 +66,15 @@ func (s *Side) TakeAll(now time.Duration) (lots []itemset.Lot) {
 
 // fill takes out as many waiting items as one REQ bears, and returns that REQ; nil when none wait. fill also takes
 // out the items of which one alone is more than a REQ bears: these are unfit.
-func (s *Side) fill(t Terms) (load *REQ, unfit []itemset.Lot) {
+func (s *Side) fill(facts Facts) (load *REQ, unfit []itemset.Lot) {
 	load = &REQ{}
 	for i := 0; i < len(s.waiting); {
 		w := s.waiting[i]
-		if w.After > t.Now || len(load.lots) > 0 && w.Apart != load.Apart {
+		if w.After > facts.Now || len(load.lots) > 0 && w.Apart != load.Apart {
 			i++
 			continue
 		}
-		n := load.take(t, w)
+		n := load.take(facts, w)
 		switch {
 		case n == len(w.Items):
 			s.waiting = slices.Delete(s.waiting, i, i+1)
@@ -96,11 +96,11 @@ func (s *Side) fill(t Terms) (load *REQ, unfit []itemset.Lot) {
 
 // take adds items of w to the REQ until it is full, and returns how many. The caller
 // removes these items from w.
-func (l *REQ) take(t Terms, w *Waiting) int {
+func (l *REQ) take(facts Facts, w *Waiting) int {
 	n := 0
 	for _, it := range w.Items {
 		s := l.Size
-		if s.Add(t.Want, it); !t.Limits.Fits(s, t.Values) {
+		if s.Add(facts.Want, it); !facts.Limits.Fits(s, facts.Values) {
 			break
 		}
 		l.Size = s

@@ -57,8 +57,8 @@ const (
 	Done                      // all that the relay gives is here
 )
 
-// Terms are what Next goes by.
-type Terms struct {
+// Facts are what Next goes by.
+type Facts struct {
 	Now       time.Duration
 	Undecided bool                         // the door still decides events that came by id
 	Others    func() map[nostr.ID]struct{} // the ids that other comparisons request now or next; nil = this one does not wait for others
@@ -67,25 +67,25 @@ type Terms struct {
 }
 
 // Next returns what the caller does next.
-func (n *Comparison) Next(t Terms) Action {
+func (n *Comparison) Next(facts Facts) Action {
 	switch {
 	case len(n.need) > 0 && n.unread: // also what a comparison showed before it was interrupted
 		return LookUp
 	case len(n.need) > 0:
 		return Fetch
-	case t.Undecided: // the comparison goes on when the last event is decided
+	case facts.Undecided: // the comparison goes on when the last event is decided
 		return Wait
-	case n.ended() && t.Others != nil && n.waitsBehind(t.Others):
+	case n.ended() && facts.Others != nil && n.waitsBehind(facts.Others):
 		return WaitBehind
 	case n.ended() && n.secondRound():
 		return LookUp
 	case n.probe:
 		return Probe
-	case len(n.windows) > 0 && (t.Refused || n.opens >= MostOpens):
+	case len(n.windows) > 0 && (facts.Refused || n.opens >= MostOpens):
 		return GiveUp
 	case len(n.windows) > 0:
 		return Compare
-	case n.lastRound(t):
+	case n.lastRound(facts):
 		return PageMissing
 	}
 	return Done

@@ -91,11 +91,11 @@ func (r *relay) receive(x nostr.Stamp) {
 }
 
 // next does what is to be done next. It reports whether there is more.
-func (r *relay) next(t Terms) bool {
-	t.Now, t.Withheld = r.now, r.withheld
-	switch a := r.n.Next(t); a {
+func (r *relay) next(facts Facts) bool {
+	facts.Now, facts.Withheld = r.now, r.withheld
+	switch a := r.n.Next(facts); a {
 	case LookUp:
-		r.lookUp(t.Others)
+		r.lookUp(facts.Others)
 	case Fetch:
 		r.fetch()
 	case Probe:
@@ -215,7 +215,7 @@ func (r *relay) page(s paging.Span) {
 func (r *relay) run() {
 	r.t.Helper()
 	r.n, r.log = New(paging.From(0)), nil
-	for n := 0; r.next(Terms{}); n++ {
+	for n := 0; r.next(Facts{}); n++ {
 		if n > 3000 {
 			r.t.Fatalf("it goes on and on: %v", r.log[:20])
 		}
@@ -272,7 +272,7 @@ func TestWhatAWindowTold(t *testing.T) {
 	r.ours[id(7000)] = at(5)
 	r.n = New(paging.From(0))
 	n := r.n
-	if n.Opened() || n.Next(Terms{}) != Compare {
+	if n.Opened() || n.Next(Facts{}) != Compare {
 		t.Fatal("not compared at first")
 	}
 	n.Load()
@@ -284,7 +284,7 @@ func TestWhatAWindowTold(t *testing.T) {
 	if reply, err := n.Take(answer); reply != nil || err != nil || n.Unheard() {
 		t.Fatalf("reply %v, %v", reply, err)
 	}
-	if n.Next(Terms{}) != LookUp { // what it showed is looked up also where it is interrupted
+	if n.Next(Facts{}) != LookUp { // what it showed is looked up also where it is interrupted
 		t.Error("what was shown is forgotten")
 	}
 	if !n.Reopen() || n.Reopen() {
@@ -357,7 +357,7 @@ func TestNewsIsNoProof(t *testing.T) {
 	r.n = New(paging.From(0))
 	r.compare()
 	r.theirs[id(100)] = at(-5)
-	for r.next(Terms{}) {
+	for r.next(Facts{}) {
 	}
 	r.expect("compare", "probe 20", "compare", "probe 20")
 	if r.known.Truncates || !r.n.Complete() {
@@ -396,7 +396,7 @@ func TestNewsInPages(t *testing.T) {
 		r.theirs[id(n+1)] = at(1)
 	}
 	r.n = New(paging.From(0))
-	for r.next(Terms{}) {
+	for r.next(Facts{}) {
 		if last := r.log[len(r.log)-1]; last == "compare" || strings.HasPrefix(last, "fetch") {
 			r.theirs[id(100+len(r.log))] = at(0)
 		}
@@ -465,7 +465,7 @@ func TestAPageOutOfTime(t *testing.T) {
 	for n := 5; n > 0; n-- {
 		r.n.PageReceived(nostr.Stamp{ID: id(n), CreatedAt: at(n)})
 	}
-	for r.next(Terms{}) {
+	for r.next(Facts{}) {
 	}
 	r.expect("compare")
 }
@@ -507,14 +507,14 @@ func TestSplitting(t *testing.T) {
 	if w := n.Window(); w.Since != at(51) || w.Until != paging.Forever || n.Size().Windows != 2 {
 		t.Errorf("goes on with %v", w)
 	}
-	if s := n.GiveUp(); s != paging.From(at(0)) || n.Complete() || n.Next(Terms{}) != Done {
+	if s := n.GiveUp(); s != paging.From(at(0)) || n.Complete() || n.Next(Facts{}) != Done {
 		t.Errorf("paged is %v", s)
 	}
 	for range MostOpens {
 		n.Open(setOf(nil), nil, 60_000)
 	}
 	n.windows = []paging.Span{paging.From(0)}
-	if n.Split(time.Unix(at(100), 0)) || n.Next(Terms{}) != GiveUp {
+	if n.Split(time.Unix(at(100), 0)) || n.Next(Facts{}) != GiveUp {
 		t.Error("halved for ever")
 	}
 }
@@ -523,7 +523,7 @@ func TestSplitting(t *testing.T) {
 func TestARelayThatRefuses(t *testing.T) {
 	r := newRelay(t, 10, 0)
 	r.n = New(paging.From(0))
-	for r.next(Terms{Refused: true}) {
+	for r.next(Facts{Refused: true}) {
 	}
 	r.expect("given up")
 	if r.n.Complete() {
@@ -577,7 +577,7 @@ func TestWhatDoesNotCome(t *testing.T) {
 	}
 	n = NewFetch(ids(1, 5))
 	b = n.Ask(3)
-	if b.PutBack(); len(n.Needs()) != 4 || n.Next(Terms{}) != Fetch {
+	if b.PutBack(); len(n.Needs()) != 4 || n.Next(Facts{}) != Fetch {
 		t.Errorf("put back: %d needed", len(n.Needs()))
 	}
 }
@@ -616,10 +616,10 @@ func TestWhatCameOtherwise(t *testing.T) {
 	r.keeps[id(2)] = true
 	r.n = New(paging.From(0))
 	for r.log == nil || !strings.HasPrefix(r.log[len(r.log)-1], "fetch") {
-		r.next(Terms{})
+		r.next(Facts{})
 	}
 	r.ours[id(2)] = at(2)
-	for r.next(Terms{}) {
+	for r.next(Facts{}) {
 	}
 	r.expect("compare", "look 3 up", "fetch 3", "look 1 up", "probe 20", "probe 20", "probe 20")
 }
@@ -629,7 +629,7 @@ func TestAFetch(t *testing.T) {
 	n := NewFetch(append(ids(1, 6), id(1)))
 	ask := func(wants int, come ...int) {
 		t.Helper()
-		if n.Next(Terms{}) != Fetch {
+		if n.Next(Facts{}) != Fetch {
 			t.Fatal("nothing is asked")
 		}
 		b := n.Ask(10)
@@ -649,7 +649,7 @@ func TestAFetch(t *testing.T) {
 	}
 	ask(1, 5) // one came of two
 	ask(1)
-	if n.Next(Terms{}) != Done || n.Has(id(4)) || !n.Has(id(5)) || len(n.Missing()) != 1 {
+	if n.Next(Facts{}) != Done || n.Has(id(4)) || !n.Has(id(5)) || len(n.Missing()) != 1 {
 		t.Errorf("missing %v", n.Missing())
 	}
 	if n.Arrived(id(4)); !n.Has(id(4)) {
@@ -662,13 +662,13 @@ func TestWhatOthersAskFor(t *testing.T) {
 	r := newRelay(t, 10, 4)
 	r.proven = true
 	others := map[nostr.ID]struct{}{id(9): {}, id(10): {}}
-	t1 := Terms{Others: func() map[nostr.ID]struct{} { return others }}
+	t1 := Facts{Others: func() map[nostr.ID]struct{} { return others }}
 	r.n = New(paging.From(0))
 	for len(r.log) < 3 {
 		r.next(t1)
 	}
 	r.log[2] += "!"
-	if got := r.n.Next(Terms{Undecided: true}); got != Wait {
+	if got := r.n.Next(Facts{Undecided: true}); got != Wait {
 		t.Errorf("does not wait for what is being decided: %d", got)
 	}
 	if got := r.n.Next(t1); got != WaitBehind {

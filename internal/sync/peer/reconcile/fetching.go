@@ -198,8 +198,8 @@ func (n *fetching) secondRound() bool {
 
 // lastRound begins the last round, and reports whether there is an event for it: one that is missing, and that
 // pages did not bring a short while ago.
-func (n *fetching) lastRound(t Terms) bool {
-	if n.round == paged || t.Withheld.all(n.missing, t.Now) {
+func (n *fetching) lastRound(facts Facts) bool {
+	if n.round == paged || facts.Withheld.all(n.missing, facts.Now) {
 		return false
 	}
 	n.round = paged

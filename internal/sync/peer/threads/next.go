@@ -10,8 +10,8 @@ import (
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
-// Terms are the facts by which Next decides.
-type Terms struct {
+// Facts are what Next decides by.
+type Facts struct {
 	Want     *want.Want
 	Wanted   *itemset.Bag     // the items of it
 	Bounds   reqfilter.Bounds // of a filter
@@ -37,7 +37,7 @@ type End struct {
 const mailSteps = MostSteps / 4
 
 // Next takes the next step of the round.
-func (q *Inquiry) Next(now time.Duration, t Terms) Order {
+func (q *Inquiry) Next(now time.Duration, facts Facts) Order {
 	switch {
 	case !q.active || q.reading || q.Asking():
 		return Order{}
@@ -52,46 +52,46 @@ func (q *Inquiry) Next(now time.Duration, t Terms) Order {
 		return Order{}
 	}
 	q.after = now + Pace
-	if q.steps < t.tourSteps() {
-		if s, more := q.nextOfTour(t); more {
+	if q.steps < facts.tourSteps() {
+		if s, more := q.nextOfTour(facts); more {
 			return s
 		}
 	}
-	if f, ok := q.mail.Next(t.Bounds.Values); ok {
+	if f, ok := q.mail.Next(facts.Bounds.Values); ok {
 		return q.ask(letters, f, 0)
 	}
 	return q.end("")
 }
 
 // tourSteps is how many steps of a full resync the tour may take.
-func (t Terms) tourSteps() int {
+func (facts Facts) tourSteps() int {
 	switch {
-	case t.Outsider:
+	case facts.Outsider:
 		return 0
-	case t.Want.Mailbox != nil:
+	case facts.Want.Mailbox != nil:
 		return MostSteps - mailSteps
 	}
 	return MostSteps
 }
 
 // nextOfTour asks about what the tour has found, or orders the next page; false when the tour is through.
-func (q *Inquiry) nextOfTour(t Terms) (s Order, more bool) {
-	if s, ok := q.askFound(t, false); ok {
+func (q *Inquiry) nextOfTour(facts Facts) (s Order, more bool) {
+	if s, ok := q.askFound(facts, false); ok {
 		return s, true
 	}
-	if page, ok := q.tour.next(t.Want, t.Wanted.Above); ok {
+	if page, ok := q.tour.next(facts.Want, facts.Wanted.Above); ok {
 		q.steps++
 		q.reading = true
 		return Order{Read: &page}, true
 	}
-	return q.askFound(t, true)
+	return q.askFound(facts, true)
 }
 
 // askFound asks about what the tour has found: for missing events first, as the
 // events that name one are asked for once it is here, and for authors only when
 // there are many, or at the end.
-func (q *Inquiry) askFound(t Terms, end bool) (s Order, ok bool) {
-	w, most := &q.tour, t.Bounds.Values
+func (q *Inquiry) askFound(facts Facts, end bool) (s Order, ok bool) {
+	w, most := &q.tour, facts.Bounds.Values
 	switch {
 	case len(w.missing) > 0:
 		n := min(len(w.missing), most)
@@ -101,19 +101,19 @@ func (q *Inquiry) askFound(t Terms, end bool) (s Order, ok bool) {
 		for _, id := range w.ids {
 			hex = append(hex, id.String())
 		}
-		f := reqfilter.AppendTags(nil, nil, 'e', hex, t.Bounds)[0]
+		f := reqfilter.AppendTags(nil, nil, 'e', hex, facts.Bounds)[0]
 		return q.ask(answers, f, len(f.Tags[0].Values)), true
 	case len(w.authors) >= most || end && len(w.authors) > 0:
 		n := min(len(w.authors), most)
-		return q.ask(authors, nostr.Filter{Kinds: t.sayings(), Authors: w.authors[:n:n]}, n), true
+		return q.ask(authors, nostr.Filter{Kinds: facts.sayings(), Authors: w.authors[:n:n]}, n), true
 	}
 	return Order{}, false
 }
 
 // sayings are the kinds that are asked for by author.
-func (t Terms) sayings() []nostr.Kind {
+func (facts Facts) sayings() []nostr.Kind {
 	kinds := []nostr.Kind{nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish}
-	if t.Lists {
+	if facts.Lists {
 		kinds = append(kinds, nostr.KindRelayList, nip34.KindGraspList)
 	}
 	return kinds

@@ -20,7 +20,7 @@ import (
 type rounds struct {
 	Inquiry
 	t     *testing.T
-	terms Terms
+	terms Facts
 	now   time.Duration
 	page  PageAnswer // what every page of the store has
 	lacks bool       // the relay gives nothing by id
@@ -35,7 +35,7 @@ func newRounds(t *testing.T, issues int64, m *mailbox.Mailbox) *rounds {
 	}
 	f.Step()
 	w := f.Wants[want.URL(wanttest.Relay(1))].WithMailbox(m)
-	r := &rounds{t: t, terms: Terms{Want: w, Wanted: new(itemset.Bag), Bounds: reqfilter.Bounds{Values: 100}}}
+	r := &rounds{t: t, terms: Facts{Want: w, Wanted: new(itemset.Bag), Bounds: reqfilter.Bounds{Values: 100}}}
 	for _, it := range wanttest.Items(w) {
 		r.terms.Wanted.Add(it)
 	}
