@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
@@ -48,6 +49,15 @@ func (e *PackError) Error() string { return e.Text }
 
 // ErrHeavy says, beside gitproc.ErrBusy, that a pack is much work for git and that no slot for much work was free.
 var ErrHeavy = errors.New("the pack is much work")
+
+// heavyError marks the error where git found no slot for a pack that is much work. Who gave way to others had a slot, and memory is short because
+// of what all do: whoever sent the pack need not wait for that.
+func heavyError(err error) error {
+	if !errors.Is(err, gitproc.ErrBusy) || errors.Is(err, gitproc.ErrGaveWay) || errors.As(err, new(fair.Refusal)) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrHeavy, err)
+}
 
 // ErrNotLinked says that no pack of a repository is what another one lacks, so that copying takes work and disk.
 var ErrNotLinked = errors.New("a pack would have to be made")

@@ -82,8 +82,8 @@ func (q *quarantine) runAlone(ctx context.Context, c gitproc.Command, r gitproc.
 	if r.Reads, err = q.reads(); err != nil {
 		return err
 	}
-	if err = q.d.run(ctx, c, r, q.beside); q.heavy && errors.Is(err, gitproc.ErrBusy) {
-		return fmt.Errorf("%w: %w", ErrHeavy, err)
+	if err = q.d.run(ctx, c, r, q.beside); q.heavy {
+		return heavyError(err)
 	}
 	return err
 }
