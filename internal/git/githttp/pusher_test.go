@@ -378,6 +378,7 @@ func TestNobodyKeepsATurnByTrickling(t *testing.T) {
 			t.Errorf("who brought much at once: %q, %v", got, err)
 		}
 		brings(40, 68<<10, 68<<10)
+		synctest.Wait()
 		push("198.51.100.2")
 		if n := w.server.Stats().Pushes[githttp.PushBroken]; n != 2 {
 			t.Errorf("%d have given way", n)
@@ -417,6 +418,85 @@ func TestSomeTurnsAreForWhoHadFew(t *testing.T) {
 			t.Errorf("%d wait where turns are free", n)
 		}
 		time.Sleep(21 * time.Second)
+	})
+}
+
+// trickles has the host take packs as they come, and returns how to begin a push of an address that brings so many bytes a second.
+func (w *bubbled) trickles(t *testing.T) (brings func(from string, perSecond int) *client) {
+	w.decides(func(_ context.Context, p githttp.PushCall) githttp.PushResult {
+		w.called(p.From)
+		if _, err := io.Copy(io.Discard, p.Pack); err != nil {
+			return githttp.PushResult{Unpack: "index-pack: " + err.Error(), Outcomes: p.Push.RefuseAll("no pack")}
+		}
+		time.Sleep(25 * time.Second)
+		return githttp.PushResult{Outcomes: p.Push.RefuseAll("")}
+	})
+	return func(from string, perSecond int) *client {
+		c := w.send(t, from, w.commands(), 1<<30)
+		go func() {
+			for {
+				if _, err := c.Write(make([]byte, perSecond)); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		}()
+		synctest.Wait()
+		return c
+	}
+}
+
+// TestANetworkAtItsBoundEndsNobodyElsesPush: who waits as their network has all turns that it may have gains nothing by those of others. A slow push
+// of that network gives way to them.
+func TestANetworkAtItsBoundEndsNobodyElsesPush(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		brings := w.trickles(t)
+		for range 2 {
+			brings(another, 20<<10)
+		}
+		time.Sleep(30 * time.Second)
+		var own []*client
+		for i := range 16 {
+			own = append(own, brings(fmt.Sprintf("[2001:db8:1:%d::1]", i/4), 40<<10-i<<10))
+		}
+		c := w.send(t, "[2001:db8:1:9::1]", w.commands(), 0)
+		time.Sleep(15 * time.Second)
+		if n, s := w.server.Stats().Waiting, w.server.Stats(); n != 1 || s.Pushes[githttp.PushBroken] != 0 {
+			t.Errorf("%d wait, %d have given way", n, s.Pushes[githttp.PushBroken])
+		}
+		time.Sleep(7 * time.Second)
+		if got, err := own[15].rest(); err != nil || !strings.Contains(got, "this one brings least") {
+			t.Errorf("the slowest of the network: %q, %v", got, err)
+		}
+		if got := c.all(); !strings.HasSuffix(got, taken(w.commands())) {
+			t.Errorf("%q", got)
+		}
+		if n := w.server.Stats().Pushes[githttp.PushBroken]; n != 1 {
+			t.Errorf("%d have given way", n)
+		}
+	})
+}
+
+// TestWhoHadTurnsForLongEndsNobodysPush: the turns that are left are for others. Who waits gets one when what they had is long enough ago.
+func TestWhoHadTurnsForLongEndsNobodysPush(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		brings := w.trickles(t)
+		for i := range 29 {
+			brings(fmt.Sprint("192.0.2.", i), 30<<10)
+		}
+		if got := w.send(t, another, w.commands(), 0).all(); !strings.HasSuffix(got, taken(w.commands())) {
+			t.Fatalf("%q", got)
+		}
+		w.took()
+		w.send(t, another, w.commands(), 0)
+		time.Sleep(44 * time.Second)
+		if s := w.server.Stats(); s.Pushes[githttp.PushBroken] != 0 || s.Waiting != 1 {
+			t.Errorf("%d have given way, %d wait", s.Pushes[githttp.PushBroken], s.Waiting)
+		}
+		time.Sleep(2 * time.Second)
+		if s, took := w.server.Stats(), w.took(); s.Pushes[githttp.PushBroken] != 0 || took != "push "+another {
+			t.Errorf("%d have given way, %q", s.Pushes[githttp.PushBroken], took)
+		}
 	})
 }
 

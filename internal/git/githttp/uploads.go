@@ -55,6 +55,7 @@ type turn struct {
 	raw     *body
 	granted chan struct{} // closed once the client has the turn
 	sent    chan struct{} // closed when makeRoom sends the client away
+	bound   bool          // the address or its network had as many turns as they may have, when they were last looked for
 	began   time.Time     // when the turn was granted
 	grant   *fair.Grant
 }
@@ -109,17 +110,22 @@ func (u *uploads) makeRoom(t *turn) bool {
 	return true
 }
 
-// press makes a push give way to t, which waits: the slowest of addresses that have more pushes under way than that of t.
+// press gives t, which waits, its turn if there is one meanwhile, or makes a push give way where t has its turn then: the slowest of addresses that
+// have more pushes under way than that of t. Nobody makes the operator give way.
 func (u *uploads) press(t *turn) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := time.Now()
+	u.serve(now)
+	if !slices.Contains(u.waiting, t) || u.pool.Left()+1 <= u.spared(now, t) {
+		return
+	}
 	var slowest *turn
 	least := math.Inf(1)
 	for other := range u.turns {
 		rate, over := other.raw.progress(now)
 		took := now.Sub(other.began)
-		if over || took < yieldAfter || u.running[other.of] <= u.running[t.of] || rate >= enough(took) {
+		if over || took < yieldAfter || u.running[other.of] <= u.running[t.of] || rate >= enough(took) || !t.gains(other) {
 			continue
 		}
 		if rate < least {
@@ -129,6 +135,27 @@ func (u *uploads) press(t *turn) {
 	if slowest != nil {
 		slowest.raw.yield()
 	}
+}
+
+// gains reports whether t could have the turn of other. A network that has as many turns as it may have gains nothing by those of others.
+func (t *turn) gains(other *turn) bool {
+	return other.of != nil && (!t.bound || t.party == other.party)
+}
+
+// spared returns how many turns are left for others when t gets one. The caller holds mu.
+func (u *uploads) spared(now time.Time, t *turn) int64 {
+	if t.party == "" {
+		return 0
+	}
+	for other := range u.turns {
+		if other.party == t.party {
+			return spareTurns
+		}
+	}
+	if u.had.Seconds(now, t.party) >= spareAfter {
+		return spareTurns
+	}
+	return 0
 }
 
 // forget takes a turn out of those that wait, and reports whether it waited. The caller holds mu.
@@ -142,14 +169,17 @@ func (u *uploads) forget(t *turn) bool {
 
 // grant gives the client its turn if the pool has one for its address, and reports whether it did. The caller holds mu.
 func (u *uploads) grant(t *turn) bool {
-	if t.party != "" && u.pool.Left() <= spareTurns && u.had.Seconds(time.Now(), t.party) >= spareAfter {
-		return false
-	}
+	now := time.Now()
+	spared := u.pool.Left() <= u.spared(now, t)
 	g, why := u.pool.Take(t.of.Party(), 1)
-	if why != fair.Granted {
+	if t.bound = why == fair.OverAddress; why != fair.Granted {
 		return false
 	}
-	t.grant, t.began = g, time.Now()
+	if spared {
+		g.GiveBack()
+		return false
+	}
+	t.grant, t.began = g, now
 	u.running[t.of]++
 	u.turns[t] = struct{}{}
 	close(t.granted)
@@ -189,6 +219,11 @@ func (u *uploads) leave(t *turn) {
 	if u.running[t.of]--; u.running[t.of] == 0 {
 		delete(u.running, t.of)
 	}
+	u.serve(now)
+}
+
+// serve gives a turn to the first of those that wait who may have one. The caller holds mu.
+func (u *uploads) serve(now time.Time) {
 	order := slices.Clone(u.waiting)
 	slices.SortStableFunc(order, func(a, b *turn) int {
 		return cmp.Or(u.running[a.of]-u.running[b.of], u.had.Seconds(now, a.party)-u.had.Seconds(now, b.party))
