@@ -156,9 +156,6 @@ func (p *Peer) mayCompare() bool {
 	return p.comparing.mayWork() && p.demands.kinds.Mode() == demands.NoKinds
 }
 
-// compares says whether the relay has shown that it compares.
-func (p *Peer) compares() bool { return p.comparing.works() }
-
 // close forgets the connection for good: what was confirmed on it does not outlive it.
 func (p *Peer) close(then phase) {
 	p.phase, p.conn, p.left = then, nil, left{}

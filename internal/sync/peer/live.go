@@ -2,9 +2,7 @@ package peer
 
 import (
 	"slices"
-	"time"
 
-	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer/gaps"
 	"github.com/graspd/graspd/internal/sync/peer/itemset"
@@ -20,46 +18,11 @@ type following struct {
 	*books
 	*wire
 	demands  *demanded
-	stored   beside
-	keeper   keeper
-	wary     wary
+	stored   *catchup
+	suspects *suspects
+	whole    *whole
 	side     livesubs.Side
 	followed gaps.Times
-}
-
-// beside is what following asks of the stored side.
-type beside interface {
-	addGroups(l itemset.Lot, class Class, swept bool) // asks for the stored events of a lot
-	askSwept(l itemset.Lot, due time.Duration)        // asks for what is stored of swept items, whose turn came at due
-	dropGroups(match func(*group) bool)               // gives up the groups that match
-	lose(gone func(want.Item) bool)                   // gives up items in all groups
-	swept() []want.Item                               // the swept items whose stored events are being asked for
-	openREQs() int                                    // how many stored REQs are open
-	pause()                                           // asks for nothing stored for a while, as the relay asked to slow down
-	regroupWithout(is func(want.Item) bool)           // begins the groups anew without the items that match
-}
-
-// wary is who takes items out of all places that the relay may refuse a request for.
-type wary interface {
-	suspect(items []want.Item, odd bool) bool         // false where none may be under suspicion
-	suspectOdd()                                      // suspects those that wait and that known relays refuse
-	mistrust(items []want.Item)                       // has items tried that stay where they are
-	acquit() []want.Item                              // ends all suspicion and returns who was under it
-	withoutSuspects(lots []itemset.Lot) []itemset.Lot // what is left of lots
-}
-
-// keeper decides whether one live REQ follows everything, as for a relay that is asked as a whole, and hears what becomes of that REQ.
-type keeper interface {
-	followsAll() bool        // whether one live REQ is to follow everything
-	standing() bool          // whether it was sent
-	open(lots []itemset.Lot) // has lots followed by it
-	opened(l *livesubs.REQ)
-	closed()
-	refused(l *livesubs.REQ, text string, from time.Time)
-	decided(out policy.Outcome)
-	leaving() bool // whether it is to end with the step under way
-	gap()          // hears of an event that no live REQ brought
-	askAgain(l *livesubs.REQ, class Class)
 }
 
 // facts are what livesubs.Side decides by now. A filter carries more values than usual where the usual
@@ -130,11 +93,11 @@ func (f *following) tend() {
 
 // openWaiting opens live REQs for the items that wait, as far as the relay bears them.
 func (f *following) openWaiting() {
-	if f.keeper.followsAll() {
+	if f.whole.on {
 		f.openAll()
 		return
 	}
-	f.wary.suspectOdd()
+	f.suspects.suspectOdd()
 	for more := true; more && !f.paused(); {
 		m := f.side.Next(f.facts())
 		f.make(m)
@@ -174,7 +137,7 @@ func (f *following) sweep(x livesubs.Swept) {
 
 // rise lets items that rise from the sweep wait for a live REQ.
 func (f *following) rise() {
-	if f.keeper.followsAll() || !f.side.MayRise(f.now.Mono) {
+	if f.whole.on || !f.side.MayRise(f.now.Mono) {
 		return
 	}
 	for _, it := range f.side.Rise(f.facts(), f.stored.swept()) {
@@ -185,16 +148,16 @@ func (f *following) rise() {
 	}
 }
 
-// openAll gives all items that wait to the keeper, who follows them by one live REQ.
+// openAll has all items that wait followed by the one live REQ without a filter.
 func (f *following) openAll() {
 	if f.paused() {
 		return
 	}
-	if f.keeper.standing() {
-		f.wary.suspectOdd()
+	if f.whole.req != nil {
+		f.suspects.suspectOdd()
 	}
 	if lots := f.side.TakeAll(f.now.Mono); len(lots) > 0 {
-		f.keeper.open(lots)
+		f.whole.open(lots)
 	}
 }
 
@@ -255,7 +218,7 @@ func (f *following) liveOpened(l *livesubs.REQ) {
 	l.Opened(f.now.Mono)
 	f.followed.Follow(l.Lots(), f.opened, f.now)
 	if l.Whole {
-		f.keeper.opened(l)
+		f.whole.opened(l)
 		return
 	}
 	f.catchUp(l.Lots(), Catchup)
@@ -280,7 +243,7 @@ func (f *following) closeLive(l *livesubs.REQ) {
 	f.side.Drop(l)
 	delete(f.requests, l.Sub)
 	if l.Whole {
-		f.keeper.closed()
+		f.whole.closed()
 	}
 }
 
@@ -349,7 +312,7 @@ func (f *following) askAgain(class Class, except func(want.Item) bool) {
 		switch {
 		case !l.Open:
 		case l.Whole:
-			f.keeper.askAgain(l, class)
+			f.whole.compare(l.Lots(), class)
 		default:
 			f.catchUp(l.Lots(), class)
 		}

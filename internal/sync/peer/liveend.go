@@ -17,7 +17,7 @@ import (
 // `from` on is asked again.
 func (f *following) liveRefused(l *livesubs.REQ, text string, from time.Time) {
 	if l.Whole {
-		f.keeper.refused(l, text, from)
+		f.whole.refused(l, text, from)
 		return
 	}
 	f.closeLive(l) // a relay may have kept some of its filters
@@ -68,12 +68,12 @@ func (f *following) liveRefused(l *livesubs.REQ, text string, from time.Time) {
 	case why == refusal.Auth, why == refusal.Restricted:
 		after = f.now.Mono + refusedRetry
 		f.reportBarred("a live subscription", text)
-	case why == refusal.Value && f.wary.suspect(itemset.ItemsOf(l.Lots()), false):
-		f.requeue(f.wary.withoutSuspects(l.Lots()), from, f.now.Mono, l.Tries)
+	case why == refusal.Value && f.suspects.suspect(itemset.ItemsOf(l.Lots()), false):
+		f.requeue(f.suspects.withoutSuspects(l.Lots()), from, f.now.Mono, l.Tries)
 		return
 	default:
 		if l.Tries > 0 {
-			f.wary.mistrust(itemset.ItemsOf(l.Lots()))
+			f.suspects.mistrust(itemset.ItemsOf(l.Lots()))
 		}
 		if !l.Open { // it may be the limit that is refused
 			f.limits.OtherLimit(l.Limit)

@@ -37,8 +37,8 @@ func (c *comparing) look(t *task, l reconcile.Look) {
 // probeDone takes the complete answer to a probe.
 func (c *comparing) probeDone(t *task, a *reconcile.Answer) {
 	c.brings = max(c.brings, a.Brought())
-	if course := t.group.course; course != nil && a.Hidden() {
-		course.unfit("it reconciles its newest events only")
+	if w := t.group.whole; w != nil && a.Hidden() {
+		w.unfit("it reconciles its newest events only")
 		return
 	}
 	c.look(t, t.neg.Probed(c.relay(t), a))

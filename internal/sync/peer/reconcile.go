@@ -124,8 +124,8 @@ func (c *comparing) reconcile(t *task) {
 // facts are what the comparison of a task goes by.
 func (c *comparing) facts(t *task) reconcile.Facts {
 	x := reconcile.Facts{Now: c.now.Mono, Undecided: len(t.undecided) > 0, Refused: c.support == negRefused, Withheld: c.withheld}
-	if course := t.group.course; course != nil {
-		x.Withheld = course.missing()
+	if w := t.group.whole; w != nil {
+		x.Withheld = w.hidden
 	} else {
 		x.Others = func() map[nostr.ID]struct{} { return c.stored.elsewhere(t) }
 	}
@@ -139,8 +139,8 @@ func (c *comparing) load(t *task) {
 	r.filter = r.Mode.With(t.neg.Window().Narrow(t.filter))
 	c.stored.add(r)
 	e := LoadSet{Sub: r.sub, Filter: r.filter}
-	if t.group.course != nil {
-		e.Most = t.group.course.most()
+	if !t.group.byItems() {
+		e.Most = mostWhole
 	}
 	c.effect(e)
 }
@@ -158,8 +158,8 @@ func (c *comparing) loaded(in Loaded) {
 	if r == nil || n.Opened() {
 		return
 	}
-	if course := r.task.group.course; in.Large && course != nil {
-		course.unfit("too much is here")
+	if w := r.task.group.whole; in.Large && w != nil {
+		w.unfit("too much is here")
 		return
 	}
 	if in.Set == nil {
@@ -167,8 +167,8 @@ func (c *comparing) loaded(in Loaded) {
 		return
 	}
 	n.Open(in.Set, in.Values, c.stored.limits.Frame())
-	if course := r.task.group.course; course != nil {
-		n.Bound(course.mayDiffer(r.task, in.Set.Len()))
+	if w := r.task.group.whole; w != nil {
+		n.Bound(w.mayDiffer(r.task, in.Set.Len()))
 	}
 	c.stored.references.count(r.task)
 	c.stored.paced()
@@ -273,8 +273,8 @@ func (c *comparing) negErr(sub, text string, most int64) {
 		c.pageWindows(t)
 	case why.Crowded():
 		c.stored.pause()
-		if t.group.course != nil {
-			t.group.course.crowded(t, text)
+		if t.group.whole != nil {
+			t.group.whole.crowded(t, text)
 			return
 		}
 		c.stored.park(t)
@@ -294,8 +294,8 @@ func (c *comparing) negSilent(t *task) {
 // negFailed pages the filter of a task. Where the relay never answered a reconciliation, graspd pages all
 // filters until the next full resync.
 func (c *comparing) negFailed(t *task, why string) {
-	if t.group.course != nil {
-		t.group.course.unfit(why)
+	if t.group.whole != nil {
+		t.group.whole.unfit(why)
 		return
 	}
 	if c.support == negUnknown && t.neg.Unheard() {

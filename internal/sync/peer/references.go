@@ -54,7 +54,7 @@ func (r *references) forget() {
 
 // tend begins a round of layer 4 when one is due and the catch-up is through. The following round is due at the time next.
 func (r *references) tend(next time.Duration) {
-	if r.inquiry.Ready(r.now.Mono, r.stored.rest.AllConfirmed()) {
+	if r.inquiry.Ready(r.now.Mono, r.stored.peer.AllConfirmed()) {
 		r.inquiry.Begin(next, r.want, r.cfg.Backoff().Jitter(uint64(r.now.Wall.Unix()/86_400)))
 	}
 }

@@ -133,12 +133,12 @@ func (p *Peer) decided(in Decided) bool {
 	}
 	if r.live != nil {
 		if r.live.Whole {
-			p.conn.keeper.decided(in.Outcome)
+			p.whole.decided(in.Outcome)
 		}
 		if in.Failed {
 			p.conn.liveFailed(r.live)
 		}
-		return in.Failed || p.conn.keeper.leaving()
+		return in.Failed || p.whole.leave > 0
 	}
 	if !in.Failed { // what is forged is not asked for again
 		if r.batch != nil {
@@ -221,7 +221,7 @@ func (c *catchup) answered(r *request) {
 	case asksKinds:
 		t.doubt()
 		if r.proofs > 0 {
-			c.rest.kindsEmptied()
+			c.peer.kindsEmptied()
 			return
 		}
 	}
@@ -268,8 +268,8 @@ func (r *request) awaited() bool {
 
 // askPage sends the pager's next query, or goes on at its end.
 func (c *catchup) askPage(t *task) {
-	if t.group.course != nil {
-		t.group.course.paged(t)
+	if t.group.whole != nil {
+		t.group.whole.paged(t)
 		return
 	}
 	s, ok := t.pager.Next()

@@ -25,14 +25,7 @@ type catchup struct {
 	references *references
 	coverage   *coverage.Book
 	left       *left
-	rest       besideStored
-}
-
-// besideStored is what the stored side asks of the other parts.
-type besideStored interface {
-	AllConfirmed() bool // whether all that is wanted is confirmed
-	progress()          // an item is confirmed that was not before
-	kindsEmptied()      // begins anew with a relay that answers nothing without kinds
+	peer       *Peer
 }
 
 // addGroups splits a lot into groups that fit stored filters.
@@ -191,8 +184,8 @@ func (c *catchup) putOff(t *task, after time.Duration) {
 	case t.group.Layer == want.LayerReferences:
 		c.references.unanswered()
 		return
-	case t.group.course != nil:
-		t.group.course.failed(t, "put off")
+	case t.group.whole != nil:
+		t.group.whole.failed(t, "put off")
 		return
 	}
 	c.leave(t)
@@ -213,7 +206,7 @@ func (c *catchup) taskFailed(t *task, why string) {
 
 // pause stops catch-up for a while, as the relay asked to slow down.
 func (c *catchup) pause() {
-	c.slower(c.rest.AllConfirmed())
+	c.slower(c.peer.AllConfirmed())
 	c.references.inquiry.Slower()
 }
 
@@ -229,8 +222,8 @@ func (c *catchup) taskDone(t *task) {
 	if g.open--; g.open > 0 {
 		return
 	}
-	if g.course != nil {
-		g.course.done(t)
+	if g.whole != nil {
+		g.whole.done(t)
 	}
 	if told := g.told(c.confirmed.Has); told != nil {
 		asked := itemset.Of(slices.Values(g.Items))
@@ -243,7 +236,7 @@ func (c *catchup) taskDone(t *task) {
 		c.read(it, !g.Since.Bounded(), unproven)
 		again := c.held.Drop(it)
 		if c.confirmed.Put(it, c.repository(it)) && !again {
-			c.rest.progress()
+			c.peer.progress()
 		}
 	}
 	if g.swept {

@@ -10,11 +10,11 @@ import "github.com/graspd/graspd/internal/sync/peer/livesubs"
 func (f *following) boundTotal() bool {
 	f.cancelMerge()
 	bytes := f.side.Bytes()
-	if bytes == 0 || f.keeper.followsAll() {
+	if bytes == 0 || f.whole.on {
 		return false
 	}
 	f.limits.BoundTotal(bytes)
-	f.wire.rest(livesubs.OpenAfter)
+	f.pauseFor(livesubs.OpenAfter)
 	return true
 }
 

@@ -27,7 +27,7 @@ type whole struct {
 	*desk
 	*books
 	coverage   *coverage.Book
-	rest       besideWhole
+	peer       *Peer
 	live       *following // of the connection
 	stored     *catchup   // of the connection
 	similarity similarity
@@ -46,13 +46,6 @@ type wholly struct {
 	leave  time.Duration // asking as a whole is to end, and is not to be tried again for so long
 }
 
-// besideWhole is what whole asks of the other parts.
-type besideWhole interface {
-	mayCompare() bool   // whether the relay may bear to be compared with as a whole
-	compares() bool     // whether it has shown that it compares
-	AllConfirmed() bool // whether all that is wanted is confirmed
-}
-
 // begin asks a connection as a whole from its beginning on, where the relay is known to be alike.
 func (w *whole) begin(live *following, stored *catchup) {
 	w.live, w.stored, w.wholly = live, stored, wholly{}
@@ -61,7 +54,7 @@ func (w *whole) begin(live *following, stored *catchup) {
 
 // bears says whether there may be a reason to ask the relay as a whole.
 func (w *whole) bears() bool {
-	return w.similarity.due(w.now.Mono) && w.wanted.Len() >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.Live() > 0
+	return w.similarity.due(w.now.Mono) && w.wanted.Len() >= w.cfg.WholeFrom && w.peer.mayCompare() && w.live.limits.Live() > 0
 }
 
 // tend ends asking as a whole where that has turned out not to be worth it, and finds out about relays of which nothing is known.
@@ -70,7 +63,7 @@ func (w *whole) tend() {
 		w.unlike(w.leave, "it brings what is not wanted, or not what is")
 		w.leave = 0
 	}
-	if w.on || w.similarity.alike || !w.rest.compares() || !w.bears() || !w.rest.AllConfirmed() ||
+	if w.on || w.similarity.alike || !w.peer.comparing.works() || !w.bears() || !w.peer.AllConfirmed() ||
 		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.side.Waiting()) > 0 || w.live.side.Moving() {
 		return
 	}
@@ -83,9 +76,6 @@ func (w *whole) tend() {
 
 // wake names the time at which graspd may find out whether the relay is alike.
 func (w *whole) wake() time.Duration { return w.growth.wake(w.now.Mono) }
-
-// followsAll says whether one live REQ is to follow everything.
-func (w *whole) followsAll() bool { return w.on }
 
 // open has lots followed by the one live REQ.
 func (w *whole) open(lots []itemset.Lot) {
@@ -105,28 +95,22 @@ func (w *whole) open(lots []itemset.Lot) {
 	}
 }
 
-// standing says whether the one live REQ was sent.
-func (w *whole) standing() bool { return w.req != nil }
-
 // asksAll says whether the one live REQ is open.
 func (w *whole) asksAll() bool { return w.req != nil && w.req.Open }
 
 // opened has everything compared when the one live REQ has opened.
 func (w *whole) opened(l *livesubs.REQ) {
 	w.since = w.now.Wall.Unix()
-	for _, it := range w.live.wary.acquit() {
+	for _, it := range w.live.suspects.acquit() {
 		l.Add(w.live.lotOf(it))
 	}
 	w.compare(l.Lots(), Catchup)
 }
 
-// askAgain compares everything once more.
-func (w *whole) askAgain(l *livesubs.REQ, class Class) { w.compare(l.Lots(), class) }
-
 // compare compares all that is here with all that the relay has. The comparison confirms the items of lots; without any it only tells
 // whether the relay is alike.
 func (w *whole) compare(lots []itemset.Lot, class Class) {
-	g := &group{Lot: itemset.Lot{Layer: want.LayerRoots, Items: itemset.ItemsOf(lots)}, class: class, course: w}
+	g := &group{Lot: itemset.Lot{Layer: want.LayerRoots, Items: itemset.ItemsOf(lots)}, class: class, whole: w}
 	w.stored.addBegun(g, &task{group: g})
 }
 
@@ -136,14 +120,8 @@ func (w *whole) manner(m demands.Manner) demands.Manner {
 	return m
 }
 
-// most is how many events here everything may be compared with.
-func (w *whole) most() int { return mostWhole }
-
 // mayDiffer returns in how many events both sides may differ, where so many are here in the window at hand.
 func (w *whole) mayDiffer(t *task, here int) int { return tolerance(t.here+here) - t.differ }
-
-// missing is what the relay is known not to give.
-func (w *whole) missing() reconcile.Withheld { return w.hidden }
 
 // missed says whether the live REQ for everything should have brought e, and did not.
 func (w *whole) missed(e *nostr.Event) bool {
@@ -166,9 +144,6 @@ func (w *whole) decided(out policy.Outcome) {
 		w.leave = max(w.leave, w.cfg.Resync)
 	}
 }
-
-// leaving says whether asking as a whole is to end with the step under way.
-func (w *whole) leaving() bool { return w.leave > 0 }
 
 // gap notes an event that no live REQ brought. Where one for everything is open, it should have.
 func (w *whole) gap() {

@@ -51,8 +51,8 @@ func (w *wire) remove(r *request) {
 // paused says whether nothing is to be sent yet.
 func (w *wire) paused() bool { return w.now.Mono < w.pausedTill }
 
-// rest has nothing sent for a while.
-func (w *wire) rest(wait time.Duration) { w.pausedTill = max(w.pausedTill, w.now.Mono+wait) }
+// pauseFor has nothing sent for a while.
+func (w *wire) pauseFor(wait time.Duration) { w.pausedTill = max(w.pausedTill, w.now.Mono+wait) }
 
 // paced counts a request, and rests when the relay is known to take no more for now.
 func (w *wire) paced() { w.pausedTill = max(w.pausedTill, w.pace.Asked(w.now.Mono)) }
@@ -78,7 +78,7 @@ func (w *wire) fewer(open, tries int) {
 	case tries >= 2:
 		w.limits.HalveREQs()
 	}
-	w.rest(livesubs.OpenAfter)
+	w.pauseFor(livesubs.OpenAfter)
 }
 
 // silentSince returns since when the relay may be silent about r: while the door decides what other requests brought,

@@ -18,7 +18,7 @@ func NewPeer(c Config) *Peer {
 	p.references = references{desk: &p.desk, books: &p.books}
 	p.suspects = suspects{desk: &p.desk, books: &p.books}
 	p.comparing = comparing{desk: &p.desk, needed: mostNeeded}
-	p.whole = whole{desk: &p.desk, books: &p.books, coverage: &p.coverage, rest: p}
+	p.whole = whole{desk: &p.desk, books: &p.books, coverage: &p.coverage, peer: p}
 	return p
 }
 
@@ -35,11 +35,11 @@ type connection struct {
 func (p *Peer) open(told capacity.Capacity, outsider bool) *connection {
 	c := &connection{wire: newWire(&p.desk, told), harm: unsolicited.NewHarm(p.now.Mono)}
 	c.following = following{
-		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, stored: &c.catchup, keeper: &p.whole, wary: &p.suspects,
+		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, stored: &c.catchup, suspects: &p.suspects, whole: &p.whole,
 	}
 	c.catchup = catchup{
 		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, live: &c.following, suspects: &p.suspects,
-		comparing: &p.comparing, references: &p.references, coverage: &p.coverage, left: &p.left, rest: p,
+		comparing: &p.comparing, references: &p.references, coverage: &p.coverage, left: &p.left, peer: p,
 	}
 	p.comparing.begin(&c.catchup, outsider)
 	p.references.begin(&c.catchup)
