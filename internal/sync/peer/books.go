@@ -54,12 +54,6 @@ func (b *books) read(it want.Item, allTimes, unproven bool) {
 // known says whether an item is here completely, as far as was told when the relay was last heard.
 func (b *books) known(it want.Item) bool { return b.has(it) && !b.unproven.Has(it) }
 
-// meet takes whether the relay was asked before this process began.
-func (b *books) meet(before bool) { b.met = before }
-
-// upToDate records that all that is wanted is confirmed.
-func (b *books) upToDate() { b.met = false }
-
 // provenBefore says whether all that g asks for was read in full before, as it
 // was before a restart where the relay shows nothing that is not here. What it had
 // in the oldest second is here then, and need not be sent again.

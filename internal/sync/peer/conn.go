@@ -26,7 +26,7 @@ func (p *Peer) connected(in Connected) {
 	if !quick {
 		p.forgive()
 		p.unconfirm()
-		p.marks()
+		p.mark, p.hasMark = p.now, true
 		p.coverage.Begin()
 		p.left = left{large: p.left.large}
 	}
@@ -118,7 +118,7 @@ func (p *Peer) fail(what, reason string) {
 	if p.conn != nil {
 		p.conn.forgetSwept()
 		if p.conn.leaves(p.lastAlive.Add(-p.cfg.QuickReconnect).Unix()) {
-			p.progress()
+			p.dialing.Progress()
 		}
 	}
 	p.references.end()
@@ -156,8 +156,8 @@ func (p *Peer) mayCompare() bool {
 	return p.comparing.mayWork() && p.demands.kinds.Mode() == demands.NoKinds
 }
 
-// close forgets the connection for good: what was confirmed on it does not outlive it.
+// close forgets the connection for good: what was confirmed on it does not outlive it, and the next one begins as if the relay had never been heard.
 func (p *Peer) close(then phase) {
 	p.phase, p.conn, p.left = then, nil, left{}
-	p.unmark()
+	p.hasMark = false
 }

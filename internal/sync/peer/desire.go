@@ -54,7 +54,7 @@ func (p *Peer) reconsider() {
 	p.unprove()
 	if p.conn == nil {
 		p.unconfirm()
-		p.unmark()
+		p.hasMark = false
 		return
 	}
 	p.conn.followed.Restart(p.now.Wall.Unix())

@@ -49,7 +49,7 @@ func (l *left) take(t *task, h *paging.Habits) *paging.Pager {
 // begin has a task read pages, from where a lost connection left them.
 func (c *catchup) begin(t *task) {
 	if t.pager = c.left.take(t, &c.habits); t.pager == nil {
-		t.page(t.group.Since.Span(), &c.habits)
+		t.pager = paging.New(t.group.Since.Span(), &c.habits)
 	}
 	c.askPage(t)
 }
@@ -135,9 +135,3 @@ func (l *left) gave(most int) {
 		l.ids = 0
 	}
 }
-
-// news records that a stored request has brought an event that is new here.
-func (l *left) news() { l.narrow = 0 }
-
-// anew forgets what a full resync asks again.
-func (l *left) anew() { l.pages, l.large = nil, nil }

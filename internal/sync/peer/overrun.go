@@ -19,12 +19,12 @@ func (c *catchup) overrun(r *request) {
 	t := r.task
 	if r.kind == asksTrial {
 		c.closeReq(r.sub)
-		r.ends()
+		r.answered = true
 		c.suspects.trialAnswered()
 		return
 	}
 	if r.kind == asksPage && t.pager.Cut(r.readAll()) {
-		t.forgive()
+		t.tries = 0 // the next failure puts the task off no longer than a first
 	}
 	c.taskFailed(t, "an answer without end")
 }

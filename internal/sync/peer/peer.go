@@ -158,15 +158,9 @@ func (p *Peer) traffic(in Input) bool {
 func (p *Peer) alive() {
 	p.lastAlive = p.now.Wall
 	if p.held.Len() == 0 {
-		p.marks()
+		p.mark, p.hasMark = p.now, true
 	}
 }
-
-// marks notes that the relay is alive.
-func (p *Peer) marks() { p.mark, p.hasMark = p.now, true }
-
-// unmark has the next connection begin as if the relay had never been heard.
-func (p *Peer) unmark() { p.hasMark = false }
 
 func (p *Peer) frame(m nostr.RelayMessage) {
 	switch m := m.(type) {
@@ -253,16 +247,11 @@ func (p *Peer) authEnded() {
 	}
 }
 
-// progress records that an item is confirmed that was not before: the relay is worth trying again soon.
-func (p *Peer) progress() {
-	p.dialing.Progress()
-}
-
 // recatch forgets what is confirmed and asks everything again, with live open.
 // Swept items are tried live again.
 func (p *Peer) recatch(class Class) {
 	c := p.conn
-	p.left.anew()
+	p.left.pages, p.left.large = nil, nil
 	p.coverage.Begin()
 	p.unconfirm()
 	c.cancelMerge()

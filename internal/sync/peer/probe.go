@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"github.com/graspd/graspd/internal/sync/peer/paging"
 	"github.com/graspd/graspd/internal/sync/peer/reconcile"
 	"github.com/graspd/graspd/internal/sync/want"
 )
@@ -29,7 +30,7 @@ func (c *comparing) look(t *task, l reconcile.Look) {
 		return
 	}
 	if l.Page != nil {
-		t.page(*l.Page, &c.stored.habits)
+		t.pager = paging.New(*l.Page, &c.stored.habits)
 	}
 	c.stored.proceed(t)
 }

@@ -56,7 +56,7 @@ func (q *queues) waits() bool {
 func (q *queues) takeBack(at time.Duration) {
 	for _, t := range q.later {
 		if t.after == untilVerdict {
-			t.goOn(at)
+			t.behind, t.after = false, at
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (q *queues) takeBack(at time.Duration) {
 func (q *queues) letGo(now time.Duration) {
 	for _, t := range q.later {
 		if t.behind {
-			t.goOn(now)
+			t.behind, t.after = false, now
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/sync/peer/paging"
 	"github.com/graspd/graspd/internal/sync/peer/reconcile"
 	"github.com/graspd/graspd/internal/sync/peer/refusal"
 	"github.com/graspd/graspd/internal/sync/peer/unsolicited"
@@ -67,9 +68,6 @@ func (c *comparing) hungUp() {
 	}
 }
 
-// recall takes from the record of the relay that it hangs up at NEG-OPENs.
-func (c *comparing) recall() { c.support, c.hangsUp = negRefused, true }
-
 // pagesOnly reports whether graspd reconciles nothing on this connection, whatever the relay supports.
 func (c *comparing) pagesOnly() bool { return c.cfg.NoNegentropy || c.outsider }
 
@@ -90,7 +88,7 @@ func (c *comparing) mayWork() bool {
 // reconcile takes a running task to its next action, as reconcile.Comparison has it.
 func (c *comparing) reconcile(t *task) {
 	if t.neg == nil {
-		t.compares(reconcile.New(t.group.Since.Span()))
+		t.neg = reconcile.New(t.group.Since.Span())
 	}
 	n := t.neg
 	switch n.Next(c.facts(t)) {
@@ -100,7 +98,7 @@ func (c *comparing) reconcile(t *task) {
 	case reconcile.Fetch:
 		c.stored.fetch(t)
 	case reconcile.WaitBehind:
-		t.waitBehind()
+		t.behind = true
 		c.stored.putOff(t, c.now.Mono+silence)
 	case reconcile.Probe:
 		c.probe(t)
@@ -109,7 +107,7 @@ func (c *comparing) reconcile(t *task) {
 	case reconcile.Compare:
 		c.load(t)
 	case reconcile.PageMissing:
-		t.page(t.group.Since.Span(), &c.stored.habits)
+		t.pager = paging.New(t.group.Since.Span(), &c.stored.habits)
 		c.stored.askPage(t)
 	case reconcile.Done:
 		if t.filter.IDs == nil { // or the relay never said that it has them
@@ -314,6 +312,6 @@ func (c *comparing) noNegentropy(why string) {
 
 // pageWindows pages what is not compared of a task.
 func (c *comparing) pageWindows(t *task) {
-	t.page(t.neg.GiveUp(), &c.stored.habits)
+	t.pager = paging.New(t.neg.GiveUp(), &c.stored.habits)
 	c.stored.proceed(t)
 }

@@ -18,9 +18,9 @@ func (p *Peer) Record() history.Record {
 // recall takes what was kept, at the first Step.
 func (p *Peer) recall(r history.Record) {
 	p.lastAlive, p.uptime, p.whole.similarity = r.LastAlive, r.Uptime, similarity{alike: r.Alike}
-	p.meet(!r.LastAlive.IsZero())
+	p.met = !r.LastAlive.IsZero()
 	if r.HangsUp {
-		p.comparing.recall()
+		p.comparing.support, p.comparing.hangsUp = negRefused, true
 	}
 	p.dialing.Recall(p.now, r)
 	if !r.References.IsZero() {

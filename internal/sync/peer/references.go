@@ -84,7 +84,7 @@ func (r *references) next() *task {
 func newQuestion(f nostr.Filter) *task {
 	t := &task{group: &group{Lot: itemset.Lot{Layer: want.LayerReferences}, class: Daily}, filter: f}
 	if f.IDs != nil { // as in the last round of a fetch: asked as long as something comes
-		t.compares(reconcile.NewFetch(f.IDs))
+		t.neg = reconcile.NewFetch(f.IDs)
 	}
 	return t
 }
@@ -140,7 +140,7 @@ func (r *references) drop() {
 func (r *references) dropTask() {
 	if t := r.task; t != nil {
 		r.stored.abandon(t)
-		t.end()
+		t.over = true
 		r.stored.leave(t)
 		r.task = nil
 	}

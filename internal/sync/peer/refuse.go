@@ -52,7 +52,7 @@ func (c *catchup) refused(r *request, text string) {
 	case r.kind == asksPage && c.demands.upperRefused(r, text):
 		c.leaveUpper(t)
 	case r.kind == asksKinds: // it tells nothing
-		t.doubt()
+		t.doubted = true
 		c.proceed(t)
 	case why == refusal.Full && c.smaller(r):
 	case c.awaitAuth(r.task, why, r.Manner):

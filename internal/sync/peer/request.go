@@ -69,9 +69,6 @@ func (c *catchup) endRequest(t *task) {
 	}
 }
 
-// ends notes that no more events come.
-func (r *request) ends() { r.answered = true }
-
 // received notes an event of an open request. It reports whether that ended the request.
 func (p *Peer) received(in Received) bool {
 	p.conn.harm.Good()
@@ -124,8 +121,8 @@ func (p *Peer) decided(in Decided) bool {
 	if in.New {
 		p.count(r)
 		if r.task != nil {
-			p.left.news()
-			p.progress()
+			p.left.narrow = 0
+			p.dialing.Progress()
 		}
 		if in.Outcome == policy.Accept {
 			p.noteGap(r, in.Event)
@@ -174,7 +171,7 @@ func (p *Peer) eose(sub string) {
 	if r == nil || r.answered || r.kind == asksNeg {
 		return
 	}
-	r.ends()
+	r.answered = true
 	p.demands.answered(r)
 	if r.live != nil {
 		p.conn.liveOpened(r.live)
@@ -219,7 +216,7 @@ func (c *catchup) answered(r *request) {
 		c.comparing.probeDone(t, r.probe)
 		return
 	case asksKinds:
-		t.doubt()
+		t.doubted = true
 		if r.proofs > 0 {
 			c.peer.kindsEmptied()
 			return
@@ -278,7 +275,7 @@ func (c *catchup) askPage(t *task) {
 		return
 	}
 	if !ok {
-		if t.paged() {
+		if t.endPaging() {
 			c.report(LevelWarn, "possible gap: the relay may have more than it sends: too much of one second, or now this and now that", "filter", t.filter.Key())
 		}
 		if t.neg == nil {

@@ -70,7 +70,7 @@ func (c *catchup) dropGroups(match func(*group) bool) {
 		for _, t := range g.tasks {
 			c.abandon(t)
 			c.forgetUndecided(t)
-			t.end()
+			t.over = true
 			c.leave(t)
 		}
 		return true
@@ -189,7 +189,10 @@ func (c *catchup) putOff(t *task, after time.Duration) {
 		return
 	}
 	c.leave(t)
-	t.wait(after)
+	if t.pager != nil {
+		t.pager.Forget()
+	}
+	t.after = after
 	c.later = append(c.later, t)
 }
 
@@ -199,7 +202,8 @@ func (c *catchup) taskFailed(t *task, why string) {
 		return
 	}
 	c.abandon(t)
-	wait := backoff.RetryDelay(t.failed())
+	t.tries++
+	wait := backoff.RetryDelay(t.tries)
 	c.putOff(t, c.now.Mono+wait)
 	c.report(LevelDebug, "a request for stored events failed", "cause", why, "wait", wait)
 }
@@ -216,7 +220,7 @@ func (c *catchup) taskDone(t *task) {
 		c.references.answered()
 		return
 	}
-	t.end()
+	t.over = true
 	c.leave(t)
 	g := t.group
 	if g.open--; g.open > 0 {
@@ -236,11 +240,11 @@ func (c *catchup) taskDone(t *task) {
 		c.read(it, !g.Since.Bounded(), unproven)
 		again := c.held.Drop(it)
 		if c.confirmed.Put(it, c.repository(it)) && !again {
-			c.peer.progress()
+			c.peer.dialing.Progress()
 		}
 	}
 	if g.swept {
-		c.live.sweptDone(g.Lot, g.due)
+		c.live.side.Swept(g.Lot, g.due, c.now.Mono)
 	}
 }
 

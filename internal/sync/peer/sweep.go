@@ -3,7 +3,6 @@ package peer
 import (
 	"time"
 
-	"github.com/graspd/graspd/internal/sync/peer/itemset"
 	"github.com/graspd/graspd/internal/sync/peer/livesubs"
 	"github.com/graspd/graspd/internal/sync/want"
 )
@@ -20,9 +19,6 @@ func (f *following) forgetSwept() {
 		f.confirmed.Drop(it)
 	}
 }
-
-// sweptDone records that swept items are confirmed. due is when their turn came; 0 = this was the first time.
-func (f *following) sweptDone(l itemset.Lot, due time.Duration) { f.side.Swept(l, due, f.now.Mono) }
 
 // tendSweeps asks for the stored events of swept items whose turn has come.
 func (f *following) tendSweeps() {

@@ -17,7 +17,7 @@ func (c *catchup) goAhead(r *request) {
 	if r.batch == nil || len(t.neg.Needs()) == 0 || len(t.undecided) == mostUndecided || t.group.Layer == want.LayerReferences {
 		return
 	}
-	t.detach(r)
+	t.undecided, t.req = append(t.undecided, r), nil
 	c.proceed(t)
 }
 
@@ -25,7 +25,7 @@ func (c *catchup) goAhead(r *request) {
 func (c *catchup) allDecided(r *request) {
 	c.remove(r)
 	t := r.task
-	t.decided(r)
+	t.undecided = slices.DeleteFunc(t.undecided, func(x *request) bool { return x == r })
 	running := slices.Contains(c.running, t)
 	if r.failed {
 		c.abandon(t)
@@ -59,9 +59,10 @@ func (c *catchup) forgetUndecided(t *task) {
 	if len(t.undecided) == 0 {
 		return
 	}
-	for _, r := range t.takeUndecided() {
+	for _, r := range t.undecided {
 		c.remove(r)
 	}
+	t.undecided = nil
 	c.letGo(c.now.Mono)
 }
 

@@ -56,7 +56,7 @@ func (w *whole) unfit(why string) { w.unlike(w.cfg.Resync, why) }
 
 // crowded has the comparison asked once more after a pause.
 func (w *whole) crowded(t *task, text string) {
-	if t.failed() > 1 {
+	if t.tries++; t.tries > 1 {
 		w.unlike(w.cfg.Resync, text)
 		return
 	}
