@@ -35,7 +35,7 @@ func (p *Peer) CaughtUp() bool {
 // the relay was last heard. While nothing is wanted that is so too.
 func (p *Peer) noteComplete() {
 	if p.AllConfirmed() {
-		p.met = false
+		p.askedBefore = false
 		p.left.pages = nil
 	}
 	if p.unproven.Len() == 0 && p.confirmed.Len()+p.held.Len()+p.suspects.under.Refused() == p.wanted.Len() {

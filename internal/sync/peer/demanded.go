@@ -15,7 +15,7 @@ import (
 
 // demanded is what the relay demands of requests, and how they go out for that.
 type demanded struct {
-	*desk
+	*stepContext
 	kinds demands.Kinds
 	auth  demands.Auth // on the connection
 	names demands.Names

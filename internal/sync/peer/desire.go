@@ -69,7 +69,7 @@ func (p *Peer) leave() {
 		p.effect(HangUp{Reason: "no longer needed"})
 	}
 	p.close(phaseIdle)
-	p.books = books{met: p.met}
+	p.itemState = itemState{askedBefore: p.askedBefore}
 	p.suspects.forget()
 	p.comparing.end()
 	p.references.forget()

@@ -96,7 +96,7 @@ func Asks(w *want.Want, it want.Item) []nostr.Filter {
 	return reqfilter.Of(w, w.Layer(it), []want.Item{it}, false, reqfilter.Bounds{Values: 1 << 20})
 }
 
-// Check looks for contradictions in the books of a peer.
+// Check looks for contradictions in what a peer keeps.
 func (p *Peer) Check() error {
 	wanted := wanttest.Items(p.want)
 	if len(wanted) != p.wanted.Len() {

@@ -14,9 +14,9 @@ import (
 // following is the live part of a connection. It sends and closes live REQs as livesubs.Side decides, and has the stored side catch up with the items
 // that they follow. A wanted item stands in exactly one place of livesubs.Side, or is under suspicion.
 type following struct {
-	*desk
-	*books
-	*wire
+	*stepContext
+	*itemState
+	*connState
 	demands  *demanded
 	stored   *catchup
 	suspects *suspects

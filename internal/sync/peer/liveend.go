@@ -120,7 +120,7 @@ func (f *following) unfollow(lots []itemset.Lot, from time.Time) []itemset.Lot {
 
 // fewer learns that the relay bears no more REQs than are left after one was refused as too many.
 func (f *following) fewer(tries int) {
-	f.wire.fewer(f.side.Len()+f.stored.openREQs(), tries)
+	f.connState.fewer(f.side.Len()+f.stored.openREQs(), tries)
 	f.cancelMerge()
 }
 

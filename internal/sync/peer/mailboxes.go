@@ -42,7 +42,7 @@ func (p *Peer) tendVisit() {
 
 // wantAnnouncements adds the item of layer 1 where it is wanted, as it is of every relay but those that are only visited, and takes
 // it back. old is nil at first.
-func (b *books) wantAnnouncements(old *want.Want) (add, sub bool) {
-	had, has := old != nil && !old.OnlyMailbox(), !b.want.OnlyMailbox()
+func (s *itemState) wantAnnouncements(old *want.Want) (add, sub bool) {
+	had, has := old != nil && !old.OnlyMailbox(), !s.want.OnlyMailbox()
 	return has && !had, had && !has
 }

@@ -32,8 +32,8 @@ const (
 // Peer is the life of one remote relay: state in, input in, effects out. It
 // holds no clock and no lock and belongs to one goroutine.
 type Peer struct {
-	desk
-	books
+	stepContext
+	itemState
 
 	begun   bool
 	wakeAt  time.Duration

@@ -26,7 +26,7 @@ func (n negSupport) String() string {
 
 // comparing is the part that compares stored events with the relay (NIP-77), and knows how the relay answers that.
 type comparing struct {
-	*desk
+	*stepContext
 	stored   *catchup   // of the connection
 	support  negSupport // of the relay, which outlives connections
 	logged   bool       // that it has none

@@ -18,7 +18,7 @@ func (p *Peer) Record() history.Record {
 // recall takes what was kept, at the first Step.
 func (p *Peer) recall(r history.Record) {
 	p.lastAlive, p.uptime, p.whole.similarity = r.LastAlive, r.Uptime, similarity{alike: r.Alike}
-	p.met = !r.LastAlive.IsZero()
+	p.askedBefore = !r.LastAlive.IsZero()
 	if r.HangsUp {
 		p.comparing.support, p.comparing.hangsUp = negRefused, true
 	}

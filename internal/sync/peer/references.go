@@ -12,8 +12,8 @@ import (
 
 // references is the part that asks the questions of layer 4, as threads.Inquiry has them in turn: each is a task of the stored side.
 type references struct {
-	*desk
-	*books
+	*stepContext
+	*itemState
 	inquiry threads.Inquiry
 	stored  *catchup // of the connection
 	task    *task    // of the open question

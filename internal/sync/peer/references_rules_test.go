@@ -13,7 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/threads"
 )
 
-// passChecked lets time go by and looks into the books once a second.
+// passChecked lets time go by and looks at what it keeps once a second.
 func (d *driver) passChecked(t time.Duration) {
 	d.t.Helper()
 	for until := d.clock.Mono + t; d.clock.Mono < until; {

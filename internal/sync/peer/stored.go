@@ -14,9 +14,9 @@ import (
 
 // catchup is the stored side of a connection: what was stored at the relay before it is followed.
 type catchup struct {
-	*desk
-	*books
-	*wire
+	*stepContext
+	*itemState
+	*connState
 	queues
 	demands    *demanded
 	live       *following

@@ -12,8 +12,8 @@ import (
 // suspects have the repositories under suspicion tried at the relay. A suspect stands in no live REQ and no group: a small REQ of its own tries
 // it, when nothing else is asked.
 type suspects struct {
-	*desk
-	*books
+	*stepContext
+	*itemState
 	under  bisect.Suspicion
 	live   *following  // of the connection; nil while there is none
 	stored *catchup    // of the connection; nil while there is none

@@ -24,8 +24,8 @@ const (
 
 // whole asks the relay as a whole, and knows whether that is worth it.
 type whole struct {
-	*desk
-	*books
+	*stepContext
+	*itemState
 	coverage   *coverage.Book
 	peer       *Peer
 	live       *following // of the connection

@@ -12,13 +12,13 @@ import (
 
 // NewPeer returns an idle peer that wants nothing.
 func NewPeer(c Config) *Peer {
-	p := &Peer{desk: desk{cfg: c.WithDefaults()}, wakeAt: backoff.Never}
+	p := &Peer{stepContext: stepContext{cfg: c.WithDefaults()}, wakeAt: backoff.Never}
 	p.dialing = history.NewAttempts(p.cfg.Backoff())
-	p.demands.desk = &p.desk
-	p.references = references{desk: &p.desk, books: &p.books}
-	p.suspects = suspects{desk: &p.desk, books: &p.books}
-	p.comparing = comparing{desk: &p.desk, needed: mostNeeded}
-	p.whole = whole{desk: &p.desk, books: &p.books, coverage: &p.coverage, peer: p}
+	p.demands.stepContext = &p.stepContext
+	p.references = references{stepContext: &p.stepContext, itemState: &p.itemState}
+	p.suspects = suspects{stepContext: &p.stepContext, itemState: &p.itemState}
+	p.comparing = comparing{stepContext: &p.stepContext, needed: mostNeeded}
+	p.whole = whole{stepContext: &p.stepContext, itemState: &p.itemState, coverage: &p.coverage, peer: p}
 	return p
 }
 
@@ -26,19 +26,19 @@ func NewPeer(c Config) *Peer {
 type connection struct {
 	following
 	catchup
-	wire
+	connState
 	echo refusal.Echo
 	harm unsolicited.Harm
 }
 
 // open returns a connection that has just opened, and shows it to the parts that outlive it. told is what the relay says that it bears.
 func (p *Peer) open(told capacity.Capacity, outsider bool) *connection {
-	c := &connection{wire: newWire(&p.desk, told), harm: unsolicited.NewHarm(p.now.Mono)}
+	c := &connection{connState: newConnState(&p.stepContext, told), harm: unsolicited.NewHarm(p.now.Mono)}
 	c.following = following{
-		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, stored: &c.catchup, suspects: &p.suspects, whole: &p.whole,
+		stepContext: &p.stepContext, itemState: &p.itemState, connState: &c.connState, demands: &p.demands, stored: &c.catchup, suspects: &p.suspects, whole: &p.whole,
 	}
 	c.catchup = catchup{
-		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, live: &c.following, suspects: &p.suspects,
+		stepContext: &p.stepContext, itemState: &p.itemState, connState: &c.connState, demands: &p.demands, live: &c.following, suspects: &p.suspects,
 		comparing: &p.comparing, references: &p.references, coverage: &p.coverage, left: &p.left, peer: p,
 	}
 	p.comparing.begin(&c.catchup, outsider)

@@ -10,9 +10,9 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/refusal"
 )
 
-// wire is what is under way on a connection, and what the relay is known to bear on it.
-type wire struct {
-	*desk
+// connState is what is under way on a connection, and what the relay is known to bear on it.
+type connState struct {
+	*stepContext
 	closes     refusal.Closes
 	opened     backoff.Now
 	told       capacity.Capacity // as the relay tells
@@ -27,13 +27,13 @@ type wire struct {
 	barred     bool          // the log says that the relay allows something only to others
 }
 
-// newWire is that of a connection that has just opened.
-func newWire(d *desk, told capacity.Capacity) wire {
-	return wire{desk: d, opened: d.now, told: told, limits: told, requests: make(map[string]*request)}
+// newConnState is that of a connection that has just opened.
+func newConnState(s *stepContext, told capacity.Capacity) connState {
+	return connState{stepContext: s, opened: s.now, told: told, limits: told, requests: make(map[string]*request)}
 }
 
 // add notes a request that is under way.
-func (w *wire) add(r *request) {
+func (w *connState) add(r *request) {
 	w.requests[r.sub] = r
 	if r.task != nil {
 		r.task.req = r
@@ -41,7 +41,7 @@ func (w *wire) add(r *request) {
 }
 
 // remove forgets a request.
-func (w *wire) remove(r *request) {
+func (w *connState) remove(r *request) {
 	delete(w.requests, r.sub)
 	if r.task != nil && r.task.req == r {
 		r.task.req = nil
@@ -49,29 +49,29 @@ func (w *wire) remove(r *request) {
 }
 
 // paused says whether nothing is to be sent yet.
-func (w *wire) paused() bool { return w.now.Mono < w.pausedTill }
+func (w *connState) paused() bool { return w.now.Mono < w.pausedTill }
 
 // pauseFor has nothing sent for a while.
-func (w *wire) pauseFor(wait time.Duration) { w.pausedTill = max(w.pausedTill, w.now.Mono+wait) }
+func (w *connState) pauseFor(wait time.Duration) { w.pausedTill = max(w.pausedTill, w.now.Mono+wait) }
 
 // paced counts a request, and rests when the relay is known to take no more for now.
-func (w *wire) paced() { w.pausedTill = max(w.pausedTill, w.pace.Asked(w.now.Mono)) }
+func (w *connState) paced() { w.pausedTill = max(w.pausedTill, w.pace.Asked(w.now.Mono)) }
 
 // slower stops for a while, and halves what is asked at once afterwards. idle says that nothing that is waited for is missing.
-func (w *wire) slower(idle bool) {
+func (w *connState) slower(idle bool) {
 	w.pausedTill = max(w.pausedTill, w.pace.Slower(w.now.Mono, idle))
 	w.slow = true
 }
 
 // anew forgets what was learned of what the relay bears: it may bear more now.
-func (w *wire) anew() {
+func (w *connState) anew() {
 	w.limits, w.slow, w.pace, w.habits = w.told, false, capacity.Pace{}, paging.Habits{}
 }
 
 // fewer learns that the relay bears no more REQs than are open after one was refused as too many. New ones wait until all
 // refusals that may be under way have come: a NOTICE does not say which REQ it is about. Where none is open, that is
 // believed only after some tries.
-func (w *wire) fewer(open, tries int) {
+func (w *connState) fewer(open, tries int) {
 	switch {
 	case open > 0:
 		w.limits.FewerREQs(open)
@@ -83,10 +83,10 @@ func (w *wire) fewer(open, tries int) {
 
 // silentSince returns since when the relay may be silent about r: while the door decides what other requests brought,
 // the answer may have come and be unread.
-func (w *wire) silentSince(r *request) time.Duration { return max(r.progress, w.doorAt) }
+func (w *connState) silentSince(r *request) time.Duration { return max(r.progress, w.doorAt) }
 
 // reportBarred says once per connection that the relay allows something only to others.
-func (w *wire) reportBarred(what, text string) {
+func (w *connState) reportBarred(what, text string) {
 	level := LevelDebug
 	if !w.barred {
 		level, w.barred = LevelWarn, true
@@ -95,13 +95,13 @@ func (w *wire) reportBarred(what, text string) {
 }
 
 // closeReq sends CLOSE for a REQ.
-func (w *wire) closeReq(sub string) {
+func (w *connState) closeReq(sub string) {
 	w.closes.Sent(sub, w.now.Mono)
 	w.effect(CloseRequest{Sub: sub})
 }
 
 // closeAgain sends the CLOSEs that may have been thrown away, after the pause.
-func (w *wire) closeAgain() {
+func (w *connState) closeAgain() {
 	if w.paused() {
 		return
 	}
