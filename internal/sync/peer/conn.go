@@ -97,7 +97,7 @@ func (p *Peer) disconnected(in Disconnected) {
 	}
 	if !p.tooLong(in.TooLong) {
 		p.comparing.hungUp()
-		p.whole.hungUp()
+		p.unfiltered.hungUp()
 	}
 	p.fail("connection lost", in.Reason)
 }

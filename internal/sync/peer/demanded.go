@@ -39,8 +39,8 @@ func (d *demanded) manner(kindless bool) demands.Manner {
 func (d *demanded) mannerOf(t *task, f nostr.Filter) demands.Manner {
 	m := d.manner(f.Kinds == nil)
 	m.Upper = demands.Upper(f)
-	if t.group.whole != nil {
-		return t.group.whole.manner(m)
+	if t.group.unfiltered != nil {
+		return t.group.unfiltered.manner(m)
 	}
 	return m
 }

@@ -32,7 +32,7 @@ func (p *Peer) checkSizes() error {
 		{"filters that were read before the connection was lost", len(p.left.pages), mostLeft},
 		{"events that are too large", len(p.left.large), mostLarge},
 		{"withheld", p.comparing.withheld.Len(), reconcile.MostWithheld},
-		{"withheld of the whole", p.whole.hidden.Len(), reconcile.MostWithheld},
+		{"withheld of the whole", p.unfiltered.hidden.Len(), reconcile.MostWithheld},
 	}
 	bounds = append(bounds, bound{"shares of repositories", p.Shares(), 3 * (3*repos + coverage.MostFormer)})
 	if p.conn != nil {

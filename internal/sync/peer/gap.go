@@ -21,11 +21,11 @@ func (p *Peer) noteGap(r *request, e *nostr.Event) {
 		return
 	}
 	g := r.task.group
-	if g.byItems() && !p.conn.followed.Missed(p.want, p.demands.kinds.Mode(), g.Items, e) || !g.byItems() && !g.whole.missed(e) {
+	if g.byItems() && !p.conn.followed.Missed(p.want, p.demands.kinds.Mode(), g.Items, e) || !g.byItems() && !g.unfiltered.missed(e) {
 		return
 	}
 	p.counted.Gaps++
-	p.whole.gap()
+	p.unfiltered.gap()
 	grave := g.class == Daily
 	if p.gaps.Note(p.now, g.class.String(), grave, e) {
 		p.report(gapLevel(grave), "gap: the relay did not send an event while graspd listened",

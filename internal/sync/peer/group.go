@@ -10,17 +10,17 @@ import (
 // together and that are confirmed together.
 type group struct {
 	itemset.Lot
-	class Class
-	swept bool          // there is no live REQ for them
-	over  bool          // done or abandoned
-	whole *whole        // has the group compared without a filter; nil = by filters of its items
-	due   time.Duration // of swept items that were confirmed before: when their turn came
-	tasks []*task       // made when it is begun: thousands of groups may wait
-	open  int           // tasks not done
+	class      Class
+	swept      bool          // there is no live REQ for them
+	over       bool          // done or abandoned
+	unfiltered *unfiltered   // has the group compared without a filter; nil = by filters of its items
+	due        time.Duration // of swept items that were confirmed before: when their turn came
+	tasks      []*task       // made when it is begun: thousands of groups may wait
+	open       int           // tasks not done
 }
 
 // byItems says whether a group is asked by filters of its items.
-func (g *group) byItems() bool { return g.whole == nil }
+func (g *group) byItems() bool { return g.unfiltered == nil }
 
 // empty says whether nothing is left of a group that was asked for its items.
 func (g *group) empty() bool { return len(g.Items) == 0 && g.byItems() }

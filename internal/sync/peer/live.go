@@ -17,12 +17,12 @@ type following struct {
 	*stepContext
 	*itemState
 	*connState
-	demands  *demanded
-	stored   *catchup
-	suspects *suspects
-	whole    *whole
-	side     livesubs.Side
-	followed gaps.Times
+	demands    *demanded
+	stored     *catchup
+	suspects   *suspects
+	unfiltered *unfiltered
+	side       livesubs.Side
+	followed   gaps.Times
 }
 
 // facts are what livesubs.Side decides by now. A filter carries more values than usual where the usual
@@ -93,7 +93,7 @@ func (f *following) tend() {
 
 // openWaiting opens live REQs for the items that wait, as far as the relay bears them.
 func (f *following) openWaiting() {
-	if f.whole.on {
+	if f.unfiltered.on {
 		f.openAll()
 		return
 	}
@@ -137,7 +137,7 @@ func (f *following) sweep(x livesubs.Swept) {
 
 // rise lets items that rise from the sweep wait for a live REQ.
 func (f *following) rise() {
-	if f.whole.on || !f.side.MayRise(f.now.Mono) {
+	if f.unfiltered.on || !f.side.MayRise(f.now.Mono) {
 		return
 	}
 	for _, it := range f.side.Rise(f.facts(), f.stored.swept()) {
@@ -153,11 +153,11 @@ func (f *following) openAll() {
 	if f.paused() {
 		return
 	}
-	if f.whole.req != nil {
+	if f.unfiltered.req != nil {
 		f.suspects.suspectOdd()
 	}
 	if lots := f.side.TakeAll(f.now.Mono); len(lots) > 0 {
-		f.whole.open(lots)
+		f.unfiltered.open(lots)
 	}
 }
 
@@ -218,7 +218,7 @@ func (f *following) liveOpened(l *livesubs.REQ) {
 	l.Opened(f.now.Mono)
 	f.followed.Follow(l.Lots(), f.opened, f.now)
 	if l.Whole {
-		f.whole.opened(l)
+		f.unfiltered.opened(l)
 		return
 	}
 	f.catchUp(l.Lots(), Catchup)
@@ -243,7 +243,7 @@ func (f *following) closeLive(l *livesubs.REQ) {
 	f.side.Drop(l)
 	delete(f.requests, l.Sub)
 	if l.Whole {
-		f.whole.closed()
+		f.unfiltered.closed()
 	}
 }
 
@@ -312,7 +312,7 @@ func (f *following) askAgain(class Class, except func(want.Item) bool) {
 		switch {
 		case !l.Open:
 		case l.Whole:
-			f.whole.compare(l.Lots(), class)
+			f.unfiltered.compare(l.Lots(), class)
 		default:
 			f.catchUp(l.Lots(), class)
 		}

@@ -17,7 +17,7 @@ import (
 // `from` on is asked again.
 func (f *following) liveRefused(l *livesubs.REQ, text string, from time.Time) {
 	if l.Whole {
-		f.whole.refused(l, text, from)
+		f.unfiltered.refused(l, text, from)
 		return
 	}
 	f.closeLive(l) // a relay may have kept some of its filters

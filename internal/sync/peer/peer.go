@@ -48,7 +48,7 @@ type Peer struct {
 	conn       *connection // everything that dies with the connection
 	left       left        // what the last connection left to the next one
 	demands    demanded
-	whole      whole
+	unfiltered unfiltered
 
 	comparing comparing
 	uptime    backoff.Uptime
@@ -187,9 +187,9 @@ func (p *Peer) frame(m nostr.RelayMessage) {
 //   - What was not answered in time ends next: that frees places, and has items wait that those below then find.
 //   - A CLOSE that was thrown away is sent again before anything new counts against the relay's limit.
 //   - What the relay demands is settled before anything is sent, or it would go out in a manner that is refused again.
-//   - The whole ends before the live side looks, so that its items are followed in the same step.
+//   - Asking as a whole ends before the live side looks, so that its items are followed in the same step.
 //   - The live side comes before the stored one: who is followed before they are caught up with misses nothing in between.
-//   - Sweeps and layer 4 only say what is due; then the stored side asks what fits. Where that ended the whole, both sides
+//   - Sweeps and layer 4 only say what is due; then the stored side asks what fits. Where that ended asking as a whole, both sides
 //     go through what waits once more.
 //   - Coverage and the end of a visit go by how everything stands in the end.
 func (p *Peer) tend() {
@@ -222,13 +222,13 @@ func (p *Peer) tend() {
 		p.authEnded()
 	}
 	p.conn.reopenOutdated()
-	p.whole.tend()
+	p.unfiltered.tend()
 	p.conn.tend()
 	p.conn.tendSweeps()
 	p.references.tend(p.resyncAt)
-	p.whole.hasEnded()
+	p.unfiltered.hasEnded()
 	p.conn.tendTasks()
-	if p.whole.hasEnded() { // its items wait
+	if p.unfiltered.hasEnded() { // its items wait
 		p.conn.tend()
 		p.conn.tendTasks()
 	}
@@ -262,10 +262,10 @@ func (p *Peer) recatch(class Class) {
 	c.queues = queues{}
 	p.references.inquiry.AwaitCatchUp(p.now.Mono)
 	if class == Daily {
-		p.whole.become()
+		p.unfiltered.become()
 	}
 	switch {
-	case p.whole.asksAll():
+	case p.unfiltered.asksAll():
 		p.suspects.acquit()
 	case class == Daily:
 		p.suspects.again(true)

@@ -38,7 +38,7 @@ func (c *comparing) look(t *task, l reconcile.Look) {
 // probeDone takes the complete answer to a probe.
 func (c *comparing) probeDone(t *task, a *reconcile.Answer) {
 	c.brings = max(c.brings, a.Brought())
-	if w := t.group.whole; w != nil && a.Hidden() {
+	if w := t.group.unfiltered; w != nil && a.Hidden() {
 		w.unfit("it reconciles its newest events only")
 		return
 	}

@@ -122,7 +122,7 @@ func (c *comparing) reconcile(t *task) {
 // facts are what the comparison of a task goes by.
 func (c *comparing) facts(t *task) reconcile.Facts {
 	x := reconcile.Facts{Now: c.now.Mono, Undecided: len(t.undecided) > 0, Refused: c.support == negRefused, Withheld: c.withheld}
-	if w := t.group.whole; w != nil {
+	if w := t.group.unfiltered; w != nil {
 		x.Withheld = w.hidden
 	} else {
 		x.Others = func() map[nostr.ID]struct{} { return c.stored.elsewhere(t) }
@@ -138,7 +138,7 @@ func (c *comparing) load(t *task) {
 	c.stored.add(r)
 	e := LoadSet{Sub: r.sub, Filter: r.filter}
 	if !t.group.byItems() {
-		e.Most = mostWhole
+		e.Most = mostUnfiltered
 	}
 	c.effect(e)
 }
@@ -156,7 +156,7 @@ func (c *comparing) loaded(in Loaded) {
 	if r == nil || n.Opened() {
 		return
 	}
-	if w := r.task.group.whole; in.Large && w != nil {
+	if w := r.task.group.unfiltered; in.Large && w != nil {
 		w.unfit("too much is here")
 		return
 	}
@@ -165,7 +165,7 @@ func (c *comparing) loaded(in Loaded) {
 		return
 	}
 	n.Open(in.Set, in.Values, c.stored.limits.Frame())
-	if w := r.task.group.whole; w != nil {
+	if w := r.task.group.unfiltered; w != nil {
 		n.Bound(w.mayDiffer(r.task, in.Set.Len()))
 	}
 	c.stored.references.count(r.task)
@@ -271,8 +271,8 @@ func (c *comparing) negErr(sub, text string, most int64) {
 		c.pageWindows(t)
 	case why.Crowded():
 		c.stored.pause()
-		if t.group.whole != nil {
-			t.group.whole.crowded(t, text)
+		if t.group.unfiltered != nil {
+			t.group.unfiltered.crowded(t, text)
 			return
 		}
 		c.stored.park(t)
@@ -292,8 +292,8 @@ func (c *comparing) negSilent(t *task) {
 // negFailed pages the filter of a task. Where the relay never answered a reconciliation, graspd pages all
 // filters until the next full resync.
 func (c *comparing) negFailed(t *task, why string) {
-	if t.group.whole != nil {
-		t.group.whole.unfit(why)
+	if t.group.unfiltered != nil {
+		t.group.unfiltered.unfit(why)
 		return
 	}
 	if c.support == negUnknown && t.neg.Unheard() {

@@ -8,7 +8,7 @@ import (
 func (p *Peer) Record() history.Record {
 	p.dialing.NoteOwners(p.now, p.want)
 	r := p.dialing.Record(p.now, p.conn != nil)
-	r.HangsUp, r.LastAlive, r.Uptime, r.Alike = p.comparing.hangsUp, p.lastAlive, p.uptime, p.whole.similarity.alike
+	r.HangsUp, r.LastAlive, r.Uptime, r.Alike = p.comparing.hangsUp, p.lastAlive, p.uptime, p.unfiltered.similarity.alike
 	if at := p.references.inquiry.At(); at != 0 {
 		r.References = p.now.Wall.Add(at - p.now.Mono)
 	}
@@ -17,7 +17,7 @@ func (p *Peer) Record() history.Record {
 
 // recall takes what was kept, at the first Step.
 func (p *Peer) recall(r history.Record) {
-	p.lastAlive, p.uptime, p.whole.similarity = r.LastAlive, r.Uptime, similarity{alike: r.Alike}
+	p.lastAlive, p.uptime, p.unfiltered.similarity = r.LastAlive, r.Uptime, similarity{alike: r.Alike}
 	p.askedBefore = !r.LastAlive.IsZero()
 	if r.HangsUp {
 		p.comparing.support, p.comparing.hangsUp = negRefused, true

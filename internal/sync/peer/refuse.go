@@ -36,7 +36,7 @@ func (c *catchup) refused(r *request, text string) {
 	switch {
 	case r.kind == asksTrial:
 		c.suspects.trialRefused(r, text)
-	case t.group.whole != nil && t.group.whole.turnedDown(r, why, text):
+	case t.group.unfiltered != nil && t.group.unfiltered.turnedDown(r, why, text):
 	case why == refusal.Rate:
 		c.pause()
 		c.park(t)
@@ -107,7 +107,7 @@ func (c *catchup) smaller(r *request) bool {
 	case r.kind == asksIDs && len(r.batch.IDs()) > 1:
 		c.limits.FewerIDs(len(r.batch.IDs()) / 2)
 		c.proceed(t)
-	case r.kind == asksIDs, g.whole != nil:
+	case r.kind == asksIDs, g.unfiltered != nil:
 		return false
 	case g.Layer == want.LayerReferences && valuesOf(t) > capacity.FewestValues:
 		c.limits.FewerValues(valuesOf(t) / 2)

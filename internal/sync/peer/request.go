@@ -130,12 +130,12 @@ func (p *Peer) decided(in Decided) bool {
 	}
 	if r.live != nil {
 		if r.live.Whole {
-			p.whole.decided(in.Outcome)
+			p.unfiltered.decided(in.Outcome)
 		}
 		if in.Failed {
 			p.conn.liveFailed(r.live)
 		}
-		return in.Failed || p.whole.leave > 0
+		return in.Failed || p.unfiltered.leave > 0
 	}
 	if !in.Failed { // what is forged is not asked for again
 		if r.batch != nil {
@@ -265,8 +265,8 @@ func (r *request) awaited() bool {
 
 // askPage sends the pager's next query, or goes on at its end.
 func (c *catchup) askPage(t *task) {
-	if t.group.whole != nil {
-		t.group.whole.paged(t)
+	if t.group.unfiltered != nil {
+		t.group.unfiltered.paged(t)
 		return
 	}
 	s, ok := t.pager.Next()

@@ -184,8 +184,8 @@ func (c *catchup) putOff(t *task, after time.Duration) {
 	case t.group.Layer == want.LayerReferences:
 		c.references.unanswered()
 		return
-	case t.group.whole != nil:
-		t.group.whole.failed(t, "put off")
+	case t.group.unfiltered != nil:
+		t.group.unfiltered.failed(t, "put off")
 		return
 	}
 	c.leave(t)
@@ -226,8 +226,8 @@ func (c *catchup) taskDone(t *task) {
 	if g.open--; g.open > 0 {
 		return
 	}
-	if g.whole != nil {
-		g.whole.done(t)
+	if g.unfiltered != nil {
+		g.unfiltered.done(t)
 	}
 	if told := g.told(c.confirmed.Has); told != nil {
 		asked := itemset.Of(slices.Values(g.Items))

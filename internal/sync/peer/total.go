@@ -10,7 +10,7 @@ import "github.com/graspd/graspd/internal/sync/peer/livesubs"
 func (f *following) boundTotal() bool {
 	f.cancelMerge()
 	bytes := f.side.Bytes()
-	if bytes == 0 || f.whole.on {
+	if bytes == 0 || f.unfiltered.on {
 		return false
 	}
 	f.limits.BoundTotal(bytes)

@@ -18,7 +18,7 @@ func NewPeer(c Config) *Peer {
 	p.references = references{stepContext: &p.stepContext, itemState: &p.itemState}
 	p.suspects = suspects{stepContext: &p.stepContext, itemState: &p.itemState}
 	p.comparing = comparing{stepContext: &p.stepContext, needed: mostNeeded}
-	p.whole = whole{stepContext: &p.stepContext, itemState: &p.itemState, coverage: &p.coverage, peer: p}
+	p.unfiltered = unfiltered{stepContext: &p.stepContext, itemState: &p.itemState, coverage: &p.coverage, peer: p}
 	return p
 }
 
@@ -35,7 +35,7 @@ type connection struct {
 func (p *Peer) open(told capacity.Capacity, outsider bool) *connection {
 	c := &connection{connState: newConnState(&p.stepContext, told), harm: unsolicited.NewHarm(p.now.Mono)}
 	c.following = following{
-		stepContext: &p.stepContext, itemState: &p.itemState, connState: &c.connState, demands: &p.demands, stored: &c.catchup, suspects: &p.suspects, whole: &p.whole,
+		stepContext: &p.stepContext, itemState: &p.itemState, connState: &c.connState, demands: &p.demands, stored: &c.catchup, suspects: &p.suspects, unfiltered: &p.unfiltered,
 	}
 	c.catchup = catchup{
 		stepContext: &p.stepContext, itemState: &p.itemState, connState: &c.connState, demands: &p.demands, live: &c.following, suspects: &p.suspects,
@@ -44,6 +44,6 @@ func (p *Peer) open(told capacity.Capacity, outsider bool) *connection {
 	p.comparing.begin(&c.catchup, outsider)
 	p.references.begin(&c.catchup)
 	p.suspects.begin(&c.following, &c.catchup)
-	p.whole.begin(&c.following, &c.catchup)
+	p.unfiltered.begin(&c.following, &c.catchup)
 	return c
 }

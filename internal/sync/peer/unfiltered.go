@@ -18,12 +18,12 @@ import (
 // relay is like that. From its next connection or full resync on graspd asks it as a whole.
 
 const (
-	mostWhole    = 1_000_000          // events here; with more graspd asks no relay as a whole
-	wholeGapWait = 7 * 24 * time.Hour // after a live REQ without a filter did not bring everything
+	mostUnfiltered    = 1_000_000          // events here; with more graspd asks no relay as a whole
+	unfilteredGapWait = 7 * 24 * time.Hour // after a live REQ without a filter did not bring everything
 )
 
-// whole asks the relay as a whole, and knows whether that is worth it.
-type whole struct {
+// unfiltered asks the relay as a whole, and knows whether that is worth it.
+type unfiltered struct {
 	*stepContext
 	*itemState
 	coverage   *coverage.Book
@@ -32,11 +32,11 @@ type whole struct {
 	stored     *catchup   // of the connection
 	similarity similarity
 	hidden     reconcile.Withheld // of comparisons as a whole
-	wholly
+	unfilteredConn
 }
 
-// wholly is how far a connection is asked as a whole.
-type wholly struct {
+// unfilteredConn is how far a connection is asked as a whole.
+type unfilteredConn struct {
 	on     bool          // one live REQ is to follow everything
 	req    *livesubs.REQ // that REQ, once it was sent
 	since  int64         // when that REQ opened, in Unix seconds
@@ -47,18 +47,18 @@ type wholly struct {
 }
 
 // begin asks a connection as a whole from its beginning on, where the relay is known to be alike.
-func (w *whole) begin(live *following, stored *catchup) {
-	w.live, w.stored, w.wholly = live, stored, wholly{}
+func (w *unfiltered) begin(live *following, stored *catchup) {
+	w.live, w.stored, w.unfilteredConn = live, stored, unfilteredConn{}
 	w.on = w.similarity.alike && w.bears()
 }
 
 // bears says whether there may be a reason to ask the relay as a whole.
-func (w *whole) bears() bool {
+func (w *unfiltered) bears() bool {
 	return w.similarity.due(w.now.Mono) && w.wanted.Len() >= w.cfg.WholeFrom && w.peer.mayCompare() && w.live.limits.Live() > 0
 }
 
 // tend ends asking as a whole where that has turned out not to be worth it, and finds out about relays of which nothing is known.
-func (w *whole) tend() {
+func (w *unfiltered) tend() {
 	if w.leave > 0 {
 		w.unlike(w.leave, "it brings what is not wanted, or not what is")
 		w.leave = 0
@@ -75,10 +75,10 @@ func (w *whole) tend() {
 }
 
 // wake names the time at which graspd may find out whether the relay is alike.
-func (w *whole) wake() time.Duration { return w.growth.wake(w.now.Mono) }
+func (w *unfiltered) wake() time.Duration { return w.growth.wake(w.now.Mono) }
 
 // open has lots followed by the one live REQ.
-func (w *whole) open(lots []itemset.Lot) {
+func (w *unfiltered) open(lots []itemset.Lot) {
 	l := w.req
 	if l == nil {
 		l = livesubs.NewWhole(lots)
@@ -96,10 +96,10 @@ func (w *whole) open(lots []itemset.Lot) {
 }
 
 // asksAll says whether the one live REQ is open.
-func (w *whole) asksAll() bool { return w.req != nil && w.req.Open }
+func (w *unfiltered) asksAll() bool { return w.req != nil && w.req.Open }
 
 // opened has everything compared when the one live REQ has opened.
-func (w *whole) opened(l *livesubs.REQ) {
+func (w *unfiltered) opened(l *livesubs.REQ) {
 	w.since = w.now.Wall.Unix()
 	for _, it := range w.live.suspects.acquit() {
 		l.Add(w.live.lotOf(it))
@@ -109,28 +109,28 @@ func (w *whole) opened(l *livesubs.REQ) {
 
 // compare compares all that is here with all that the relay has. The comparison confirms the items of lots; without any it only tells
 // whether the relay is alike.
-func (w *whole) compare(lots []itemset.Lot, class Class) {
-	g := &group{Lot: itemset.Lot{Layer: want.LayerRoots, Items: itemset.ItemsOf(lots)}, class: class, whole: w}
+func (w *unfiltered) compare(lots []itemset.Lot, class Class) {
+	g := &group{Lot: itemset.Lot{Layer: want.LayerRoots, Items: itemset.ItemsOf(lots)}, class: class, unfiltered: w}
 	w.stored.addBegun(g, &task{group: g})
 }
 
 // manner has everything compared without kinds, whatever the relay demands: a refusal ends it.
-func (w *whole) manner(m demands.Manner) demands.Manner {
+func (w *unfiltered) manner(m demands.Manner) demands.Manner {
 	m.Kindless, m.Mode = false, demands.NoKinds
 	return m
 }
 
 // mayDiffer returns in how many events both sides may differ, where so many are here in the window at hand.
-func (w *whole) mayDiffer(t *task, here int) int { return tolerance(t.here+here) - t.differ }
+func (w *unfiltered) mayDiffer(t *task, here int) int { return tolerance(t.here+here) - t.differ }
 
 // missed says whether the live REQ for everything should have brought e, and did not.
-func (w *whole) missed(e *nostr.Event) bool {
+func (w *unfiltered) missed(e *nostr.Event) bool {
 	return w.on && w.live.followed.MissedByAll(w.since, e)
 }
 
 // become asks an open connection as a whole from now on, where the relay is known to be alike. The full resync asks again anyway for what
 // live REQs follow by items.
-func (w *whole) become() {
+func (w *unfiltered) become() {
 	if w.on || !w.similarity.alike || !w.bears() {
 		return
 	}
@@ -139,21 +139,21 @@ func (w *whole) become() {
 }
 
 // decided takes the verdict on an event that the live REQ brought.
-func (w *whole) decided(out policy.Outcome) {
+func (w *unfiltered) decided(out policy.Outcome) {
 	if w.brings.count(out) {
 		w.leave = max(w.leave, w.cfg.Resync)
 	}
 }
 
 // gap notes an event that no live REQ brought. Where one for everything is open, it should have.
-func (w *whole) gap() {
+func (w *unfiltered) gap() {
 	if w.on {
-		w.leave = wholeGapWait
+		w.leave = unfilteredGapWait
 	}
 }
 
 // end has everything followed and asked by items.
-func (w *whole) end() {
+func (w *unfiltered) end() {
 	w.stored.dropGroups(func(g *group) bool { return !g.byItems() })
 	w.on, w.ended = false, true
 	if l := w.req; l != nil {
@@ -163,10 +163,10 @@ func (w *whole) end() {
 }
 
 // closed takes the end of the live REQ.
-func (w *whole) closed() { w.on, w.req, w.ended = false, nil, true }
+func (w *unfiltered) closed() { w.on, w.req, w.ended = false, nil, true }
 
 // hasEnded says whether asking as a whole has ended since the last call. Then its items wait for live REQs of their own.
-func (w *whole) hasEnded() bool {
+func (w *unfiltered) hasEnded() bool {
 	ended := w.ended
 	w.ended = false
 	return ended
