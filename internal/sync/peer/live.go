@@ -17,7 +17,7 @@ type following struct {
 	*stepContext
 	*itemState
 	*connState
-	demands    *demanded
+	demands    *requestModes
 	stored     *catchup
 	suspects   *suspects
 	unfiltered *unfiltered

@@ -47,7 +47,7 @@ type Peer struct {
 	references references
 	conn       *connection // everything that dies with the connection
 	left       left        // what the last connection left to the next one
-	demands    demanded
+	demands    requestModes
 	unfiltered unfiltered
 
 	comparing comparing

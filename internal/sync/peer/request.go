@@ -270,7 +270,7 @@ func (c *catchup) askPage(t *task) {
 		return
 	}
 	s, ok := t.pager.Next()
-	if !ok && c.demands.doubtful(t, !c.comparing.pages()) {
+	if !ok && c.demands.maybeNeedsKinds(t, !c.comparing.pages()) {
 		c.request(t, asksKinds, doubt(t))
 		return
 	}
@@ -293,7 +293,7 @@ func (c *catchup) askPage(t *task) {
 // kindsEmptied begins anew with a relay that was found to answer filters without kinds with nothing:
 // nothing that it was asked so far counts, and what is live is not.
 func (p *Peer) kindsEmptied() {
-	p.demands.emptied()
+	p.demands.silentWithoutKinds()
 	p.unprove()
 	p.recatch(Catchup)
 	p.conn.side.Apart(p.conn.apart)

@@ -18,7 +18,7 @@ type catchup struct {
 	*itemState
 	*connState
 	queues
-	demands    *demanded
+	demands    *requestModes
 	live       *following
 	suspects   *suspects
 	comparing  *comparing

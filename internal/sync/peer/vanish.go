@@ -14,7 +14,7 @@ import (
 // ones, by author. Where the relay refuses any of this, nothing waits for it.
 
 // withVanish returns live filters of layer 1 that ask for requests to vanish too.
-func (d *demanded) withVanish(l *livesubs.REQ, filters []nostr.Filter) []nostr.Filter {
+func (d *requestModes) withVanish(l *livesubs.REQ, filters []nostr.Filter) []nostr.Filter {
 	if d.kinds.NoVanish() {
 		return filters
 	}
@@ -25,12 +25,12 @@ func (d *demanded) withVanish(l *livesubs.REQ, filters []nostr.Filter) []nostr.F
 
 // withoutVanish handles the refusal of a live REQ, where requests to vanish may be the reason: the relay
 // names their kind, or nothing better is known. It reports whether the REQ is to be sent again at once, without them.
-func (d *demanded) withoutVanish(l *livesubs.REQ, text string, named bool) bool {
+func (d *requestModes) withoutVanish(l *livesubs.REQ, text string, named bool) bool {
 	return l.Vanish && d.kinds.VanishRefused(text, named)
 }
 
 // missedVanish returns the task that asks for the requests to vanish of the time away; nil where graspd need not ask.
-func (d *demanded) missedVanish(g *group) *task {
+func (d *requestModes) missedVanish(g *group) *task {
 	from := g.Since
 	if !from.Bounded() && !d.away.IsZero() {
 		from = itemset.SinceTime(d.away)

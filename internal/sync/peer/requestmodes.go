@@ -13,8 +13,8 @@ import (
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
-// demanded is what the relay demands of requests, and how they go out for that.
-type demanded struct {
+// requestModes are what the relay demands of requests, and how they go out for that.
+type requestModes struct {
 	*stepContext
 	kinds demands.Kinds
 	auth  demands.Auth // on the connection
@@ -23,7 +23,7 @@ type demanded struct {
 }
 
 // connected begins a connection. The relay was last heard at the time heard, if ever.
-func (d *demanded) connected(heard time.Time) {
+func (d *requestModes) connected(heard time.Time) {
 	d.auth, d.away = demands.Auth{}, time.Time{}
 	if !heard.IsZero() {
 		d.away = heard.Add(-d.cfg.QuickReconnect)
@@ -31,12 +31,12 @@ func (d *demanded) connected(heard time.Time) {
 }
 
 // manner is how a request goes out now.
-func (d *demanded) manner(kindless bool) demands.Manner {
+func (d *requestModes) manner(kindless bool) demands.Manner {
 	return demands.Manner{Authorized: d.auth.Granted(), Kindless: kindless, Mode: d.kinds.Mode()}
 }
 
 // mannerOf returns how a request of a task goes out for what f asks.
-func (d *demanded) mannerOf(t *task, f nostr.Filter) demands.Manner {
+func (d *requestModes) mannerOf(t *task, f nostr.Filter) demands.Manner {
 	m := d.manner(f.Kinds == nil)
 	m.Upper = demands.Upper(f)
 	if t.group.unfiltered != nil {
@@ -46,18 +46,18 @@ func (d *demanded) mannerOf(t *task, f nostr.Filter) demands.Manner {
 }
 
 // challenged takes what the relay wants to see signed.
-func (d *demanded) challenged(text string) {
+func (d *requestModes) challenged(text string) {
 	if d.auth.Challenged(text, d.now.Mono) {
 		d.sign()
 	}
 }
 
-func (d *demanded) sign() { d.effect(Authenticate{Challenge: d.auth.Challenge()}) }
+func (d *requestModes) sign() { d.effect(Authenticate{Challenge: d.auth.Challenge()}) }
 
 // wait handles the refusal of a request. It returns when the request is to be sent
 // again: now, if it was sent before this relay was authenticated, never, if the
 // verdict is awaited; and false if authentication gives nothing to hope for.
-func (d *demanded) wait(why refusal.Kind, as demands.Manner) (time.Duration, bool) {
+func (d *requestModes) wait(why refusal.Kind, as demands.Manner) (time.Duration, bool) {
 	if why != refusal.Auth {
 		return 0, false
 	}
@@ -75,7 +75,7 @@ func (d *demanded) wait(why refusal.Kind, as demands.Manner) (time.Duration, boo
 }
 
 // verdict takes the relay's answer to our AUTH. It reports whether what waited for one is to go on.
-func (d *demanded) verdict(in Authenticated) bool {
+func (d *requestModes) verdict(in Authenticated) bool {
 	if !d.auth.Answered(in.OK) {
 		return false
 	}
@@ -88,7 +88,7 @@ func (d *demanded) verdict(in Authenticated) bool {
 }
 
 // overdue ends the wait for a challenge or a verdict that does not come. It reports whether what waited is to go on.
-func (d *demanded) overdue() bool {
+func (d *requestModes) overdue() bool {
 	missed := d.auth.Expire(d.now.Mono)
 	if missed != "" {
 		d.unauthorized(missed)
@@ -96,12 +96,12 @@ func (d *demanded) overdue() bool {
 	return missed != ""
 }
 
-func (d *demanded) unauthorized(why string) {
+func (d *requestModes) unauthorized(why string) {
 	d.report(LevelWarn, "the relay demands authentication, and graspd could not authenticate", "cause", why)
 }
 
 // retryAt is when what waited for the verdict is sent again, once there is one, or none is to come.
-func (d *demanded) retryAt() time.Duration {
+func (d *requestModes) retryAt() time.Duration {
 	if d.auth.Granted() {
 		return d.now.Mono
 	}
@@ -109,7 +109,7 @@ func (d *demanded) retryAt() time.Duration {
 }
 
 // wake names the time at which a challenge or a verdict is waited for no more.
-func (d *demanded) wake() time.Duration {
+func (d *requestModes) wake() time.Duration {
 	if d.auth.Awaited() {
 		return d.auth.Until()
 	}
@@ -117,7 +117,7 @@ func (d *demanded) wake() time.Duration {
 }
 
 // answered notes that a request was answered.
-func (d *demanded) answered(r *request) {
+func (d *requestModes) answered(r *request) {
 	d.names.Answered(r.Manner)
 	if r.task != nil && r.task.filter.Kinds != nil {
 		return // it was asked by id, with kinds of its own
@@ -127,9 +127,9 @@ func (d *demanded) answered(r *request) {
 	}
 }
 
-// doubtful says whether nothing came for a filter without kinds and nothing shows yet that the relay answers such filters. A relay that
+// maybeNeedsKinds says whether nothing came for a filter without kinds and nothing shows yet that the relay answers such filters. A relay that
 // compares is not doubted, and neither is an answer in layer 4, where mostly there is nothing.
-func (d *demanded) doubtful(t *task, compares bool) bool {
+func (d *requestModes) maybeNeedsKinds(t *task, compares bool) bool {
 	return t.group.Layer != want.LayerReferences && t.filter.Kinds == nil && !t.doubted &&
 		!compares && t.neg == nil && !t.pager.Found() && d.kinds.Untold()
 }
@@ -144,20 +144,20 @@ func doubt(t *task) nostr.Filter {
 	return f
 }
 
-// emptied adds kinds for a relay that silently answers nothing without.
-func (d *demanded) emptied() {
+// silentWithoutKinds adds kinds for a relay that silently answers nothing without.
+func (d *requestModes) silentWithoutKinds() {
 	d.kinds.AnswersNothing()
 	d.report(LevelInfo, "the relay answers filters without kinds with nothing: graspd adds kinds")
 }
 
 // outdated says whether a live REQ was sent in a manner in which the relay brings nothing for it, or less than in the one of now.
-func (d *demanded) outdated(l *livesubs.REQ) bool {
+func (d *requestModes) outdated(l *livesubs.REQ) bool {
 	bare := func(x itemset.Lot) bool { return x.Layer == want.LayerAnnouncements && x.Apart != itemset.ApartBare }
 	return d.names.Outdated(l.Manner) || d.kinds.Outdated(l.Manner) || d.kinds.Emptied() && slices.ContainsFunc(l.Lots(), bare)
 }
 
 // withoutUpper takes filters with tag names in upper case out of those of a live REQ, where the relay may refuse them.
-func (d *demanded) withoutUpper(filters []nostr.Filter, m *demands.Manner) []nostr.Filter {
+func (d *requestModes) withoutUpper(filters []nostr.Filter, m *demands.Manner) []nostr.Filter {
 	if m.Upper = slices.ContainsFunc(filters, demands.Upper); !m.Upper || !d.names.Left() {
 		return filters
 	}
@@ -166,7 +166,7 @@ func (d *demanded) withoutUpper(filters []nostr.Filter, m *demands.Manner) []nos
 }
 
 // upperRefused takes the refusal of a stored request. It reports whether that is because of a tag name in upper case.
-func (d *demanded) upperRefused(r *request, text string) bool {
+func (d *requestModes) upperRefused(r *request, text string) bool {
 	known := d.names.Refuses()
 	if !d.names.Alone(r.Manner, text) {
 		return false
