@@ -328,3 +328,34 @@ func TestWhoOverstaysGivesWay(t *testing.T) {
 		}
 	})
 }
+
+// TestNobodyGivesWayInVain: where all that may be revoked would not be enough, nobody's work ends.
+func TestNobodyGivesWayInVain(t *testing.T) {
+	a := fair.New(fair.Config{Name: "things", Total: 1000})
+	take := func(p fair.Party, n int64) *fair.Grant {
+		g, why := a.Take(p, n)
+		if why != fair.Granted {
+			t.Fatal(p, n, why)
+		}
+		return g
+	}
+	large, small := fair.Party{Network: "large"}, fair.Party{Network: "small"}
+	ours, kept, gone := take(fair.Party{}, 500), take(large, 250), take(large, 50)
+	gone.Revocable(func() { t.Error("it gave way in vain"); gone.GiveBack() })
+	if _, why := a.Take(small, 290); why != fair.OverAll {
+		t.Errorf("%v", why)
+	}
+	enough := false
+	gone.Revocable(func() { enough = true; gone.GiveBack() })
+	ours.Shrink(450)
+	if g, why := a.Take(small, 290); why != fair.Granted || !enough {
+		t.Errorf("%v, gave way: %v", why, enough)
+	} else {
+		g.GiveBack()
+	}
+	ours.GiveBack()
+	kept.GiveBack()
+	if left := a.Unreturned(); len(left) > 0 {
+		t.Error(left)
+	}
+}

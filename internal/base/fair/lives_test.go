@@ -487,7 +487,7 @@ func (m *model) checkWaits(t *testing.T) {
 // checkVictim checks which grant the account would revoke so that g has n more.
 func (m *model) checkVictim(t *testing.T, now time.Time, g *held, n int64, instead *fair.Grant) {
 	t.Helper()
-	var leaving int64
+	var leaving, yields int64
 	var victim, want *held
 	before := func(x, y *held) bool {
 		if m.slow(now, x) != m.slow(now, y) {
@@ -508,14 +508,16 @@ func (m *model) checkVictim(t *testing.T, now time.Time, g *held, n int64, inste
 		if x.leaving {
 			leaving += x.size
 		}
-		if x != g && x.revocable > 0 && x.size > 0 && may(x) && (want == nil || before(x, want)) {
-			want = x
+		if x != g && x.revocable > 0 && x.size > 0 && may(x) {
+			if yields += x.size; want == nil || before(x, want) {
+				want = x
+			}
 		}
 		if x.real == instead {
 			victim = x
 		}
 	}
-	if n <= m.free(g.of, n)+leaving || m.overHalf(now, g.of, n) || m.slow(now, g) {
+	if n <= m.free(g.of, n)+leaving || n > m.free(g.of, n)+leaving+yields || m.overHalf(now, g.of, n) || m.slow(now, g) {
 		want = nil
 	}
 	if victim == want || victim != nil && want != nil && !before(want, victim) {

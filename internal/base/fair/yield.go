@@ -31,19 +31,35 @@ func (b *book) unlist(g *Grant) bool {
 	return true
 }
 
-// victim returns the grant to revoke so that g may have n more; nil where there is none, or where enough is being given back already.
+// victim returns the grant to revoke so that g may have n more; nil where there is none, where enough is being given back already, and where all
+// that may be revoked would not be enough: nobody's work ends in vain.
 func (b *book) victim(now time.Time, g *Grant, n int64) *Grant {
 	if n <= b.free(g.of, n)+b.leaving || b.overHalf(now, g.of, n) || b.slow(now, g) {
 		return nil
 	}
-	if b.Slow > 0 {
-		if x := b.largest(func(x *Grant) bool { return x != g && b.slow(now, x) }); x != nil {
-			return x
+	slow := func(x *Grant) bool { return x != g && b.slow(now, x) }
+	less := func(x *Grant) bool {
+		return x != g && (b.has(x.of.top()) > b.has(g.of.top())+n || b.overstays(now, x, g))
+	}
+	if n > b.free(g.of, n)+b.leaving+b.yields(func(x *Grant) bool { return slow(x) || less(x) }) {
+		return nil
+	}
+	if x := b.largest(slow); x != nil {
+		return x
+	}
+	return b.largest(less)
+}
+
+// yields returns how much would be given back if all grants that are ok were revoked.
+func (b *book) yields(ok func(*Grant) bool) (all int64) {
+	for _, grants := range b.yielding {
+		for e := grants.Front(); e != nil; e = e.Next() {
+			if g := e.Value.(*Grant); ok(g) {
+				all += g.size
+			}
 		}
 	}
-	return b.largest(func(x *Grant) bool {
-		return x != g && (b.has(x.of.top()) > b.has(g.of.top())+n || b.overstays(now, x, g))
-	})
+	return all
 }
 
 // overstays reports whether x has had its usual time, and its party the account for longer lately than that of g.
