@@ -62,7 +62,7 @@ func TestGitFetches(t *testing.T) {
 			old := strings.TrimSpace(git(t, dir, "", "rev-parse", "trunk~5"))
 			client("init", "-q", "by-id")
 			client("-C", "by-id", "fetch", "-q", w.url, old)
-			took("a fetch by id", map[bool]string{true: "settled:3 pack", false: "settled:3 upload"}[version == 2])
+			took("a fetch by id", map[bool]string{true: "settled:3 unreached settled:3 pack", false: "settled:3 upload"}[version == 2])
 			if _, errs, err := tryGit(filepath.Join(at, "by-id"), "", "-c", fmt.Sprint("protocol.version=", version), "fetch", w.url, strings.Repeat("9", 40)); err == nil ||
 				!strings.Contains(errs, "not our ref "+strings.Repeat("9", 40)) {
 				t.Errorf("a fetch of what is not there: %v, %s", err, errs)
@@ -82,6 +82,62 @@ func TestGitFetches(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWhatWasTakenBackIsRefused: nobody gets a commit or a tag by id to which no branch or tag leads any more, also with options; what a
+// ref leads to is given, tip or not.
+func TestWhatWasTakenBackIsRefused(t *testing.T) {
+	w := open(t, settings{})
+	dir := emptyRepository(t)
+	git(t, dir, "blob\nmark :9\ndata 3\nold\n"+
+		"commit refs/heads/taken\nmark :1\ncommitter a <a@example.org> 1700000000 +0000\ndata 6\nsecret\nM 644 :9 file\n"+
+		"commit refs/heads/taken\nmark :2\ncommitter a <a@example.org> 1700000001 +0000\ndata 5\nagain\nfrom :1\n"+
+		"commit refs/heads/trunk\nmark :3\ncommitter a <a@example.org> 1700000002 +0000\ndata 5\nfirst\n"+
+		"commit refs/heads/trunk\nmark :4\ncommitter a <a@example.org> 1700000003 +0000\ndata 4\nnext\nfrom :3\n"+
+		"tag v1\nfrom :3\ntagger a <a@example.org> 1700000004 +0000\ndata 2\nv1\n", "fast-import", "--quiet")
+	id := func(rev string) string { return strings.TrimSpace(git(t, dir, "", "rev-parse", rev)) }
+	refused := []string{id("taken"), id("taken~1")}
+	given := []string{id("trunk"), id("trunk~1")}
+	tag, blob := id("v1"), id("taken:file")
+	git(t, dir, "", "update-ref", "-d", "refs/heads/taken")
+	git(t, dir, "", "update-ref", "-d", "refs/tags/v1")
+	w.serve("r", dir)
+	fetch := func(version int, id string, options ...string) error {
+		args := append([]string{"-c", fmt.Sprint("protocol.version=", version), "fetch", "-q"}, options...)
+		at := emptyRepository(t)
+		_, errs, err := tryGit(at, "", append(args, w.url, id)...)
+		if err != nil && !strings.Contains(errs, "not our ref "+id) {
+			t.Errorf("version %d: %s", version, errs)
+		}
+		return err
+	}
+	for version := range 3 {
+		for _, options := range [][]string{nil, {"--depth=1"}, {"--filter=blob:none"}, {"--shallow-since=2001-01-01"}} {
+			for _, id := range refused {
+				if fetch(version, id, options...) == nil {
+					t.Errorf("version %d, %v: what was taken back is given", version, options)
+				}
+			}
+			for _, id := range given {
+				if err := fetch(version, id, options...); err != nil {
+					t.Errorf("version %d, %v: what is there is refused: %v", version, options, err)
+				}
+			}
+		}
+	}
+	if fetch(2, tag) == nil {
+		t.Error("a tag that was deleted is given")
+	}
+	if err := fetch(2, blob); err != nil {
+		t.Errorf("a blob: %v", err)
+	}
+	git(t, dir, "", "update-ref", "refs/heads/back", refused[0])
+	w.serve("r", dir)
+	for _, id := range refused {
+		if err := fetch(2, id); err != nil {
+			t.Errorf("what a branch leads to again: %v", err)
+		}
 	}
 }
 

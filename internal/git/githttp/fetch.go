@@ -133,10 +133,39 @@ func (x *exchange) give(q gitwire.Request) error {
 		wait := x.waits()
 		text := fmt.Sprintf("the last fetch from your address was more work than one may be here: try again in %d s", seconds(wait))
 		return &failure{http.StatusTooManyRequests, text, wait}
-	case work == gitwire.WorkPack:
+	}
+	if err := x.led(f); errors.As(err, &wrong) {
+		x.refuse(q, wrong.Text)
+		return nil
+	} else if err != nil {
+		x.penalize(err)
+		return x.broken(q, err)
+	}
+	if work == gitwire.WorkPack {
 		return x.sendPack(q, key)
 	}
 	return x.sendUpload(q, key)
+}
+
+// led fails with a *gitwire.RequestError where the client wants a commit or a tag by id to which no ref leads: whoever signed for it may have
+// taken it back. Below version 2 upload-pack refuses that by itself. A tree or a blob is given, as only the whole history tells what leads there.
+func (x *exchange) led(f *gitwire.Fetch) error {
+	if f.Version < 2 {
+		return nil
+	}
+	others := x.notShown(f.Wants)
+	if len(others) == 0 {
+		return nil
+	}
+	ctx := x.req.Context()
+	if err := x.host.AwaitFiles(ctx, x.of, x.repo.Generation); err != nil {
+		return err
+	}
+	unreached, err := x.packs.Unreached(ctx, x.repo.Dir, others, x.party())
+	if err == nil && len(unreached) > 0 {
+		err = gitwire.Unreached(unreached[0])
+	}
+	return err
 }
 
 // waits returns how long the address has to wait after a fetch that was too much work for git.
@@ -181,13 +210,16 @@ func (x *exchange) check(f *gitwire.Fetch) error {
 }
 
 // showsAll reports whether refs point to all of the ids.
-func (x *exchange) showsAll(ids []gitwire.ObjectID) bool {
+func (x *exchange) showsAll(ids []gitwire.ObjectID) bool { return len(x.notShown(ids)) == 0 }
+
+// notShown returns the ids to which no ref points.
+func (x *exchange) notShown(ids []gitwire.ObjectID) []gitwire.ObjectID {
 	refs := shownRefs(&x.repo).List
 	shown := make(map[gitwire.ObjectID]struct{}, len(refs))
 	for i := range refs {
 		shown[refs[i].ID] = struct{}{}
 	}
-	return !slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool { _, ok := shown[id]; return !ok })
+	return slices.DeleteFunc(slices.Clone(ids), func(id gitwire.ObjectID) bool { _, ok := shown[id]; return ok })
 }
 
 // broken tells the client of a failure of this server, when nothing was sent yet.

@@ -53,6 +53,8 @@ type PushResult struct {
 type Packs interface {
 	// Missing returns the ids whose objects the data does not have.
 	Missing(dir string, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
+	// Unreached returns the ids of commits and annotated tags to which no ref leads, by the data's files.
+	Unreached(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]gitwire.ObjectID, error)
 	// Pack writes the pack of a fetch whose work is gitwire.WorkPack.
 	Pack(ctx context.Context, dir string, f *gitwire.Fetch, party string, out io.Writer) error
 	// Upload writes the answer of upload-pack to a request.

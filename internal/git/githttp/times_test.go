@@ -85,7 +85,7 @@ func TestHowLongFetchesTake(t *testing.T) {
 		synctest.Wait()
 		s := w.server.Stats()
 		for a, want := range map[githttp.Answer][2]histogram.Counts{
-			githttp.FromPack: {counted(4), counted(4)}, githttp.FromFlight: {{}, counted(2)}, githttp.FromCache: {{}, counted(0)}, githttp.FromUpload: {counted(9), counted(9)},
+			githttp.FromPack: {counted(4), counted(4)}, githttp.FromFlight: {{}, counted(2)}, githttp.FromCache: {{}, counted(0)}, githttp.FromUpload: {counted(9), counted(10)},
 			githttp.FromLog: {},
 		} {
 			if s.Made[a] != want[0] || s.Given[a] != want[1] {

@@ -128,6 +128,24 @@ func (h *host) Missing(dir string, ids []gitwire.ObjectID) ([]gitwire.ObjectID, 
 	return missing, nil
 }
 
+func (h *host) Unreached(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) (unreached []gitwire.ObjectID, err error) {
+	h.called("unreached")
+	if h.git == nil {
+		return nil, nil
+	}
+	var in, out strings.Builder
+	for _, id := range ids {
+		fmt.Fprintln(&in, id)
+	}
+	err = h.git.Run(ctx, gitproc.Unreached(), gitproc.Run{Party: party, At: gitproc.Dirs{Repository: dir}, In: strings.NewReader(in.String()), Out: &out})
+	for _, id := range ids {
+		if strings.Contains(out.String(), id.String()) {
+			unreached = append(unreached, id)
+		}
+	}
+	return unreached, err
+}
+
 func (h *host) Pack(ctx context.Context, dir string, f *gitwire.Fetch, party string, out io.Writer) error {
 	h.called("pack")
 	if h.packFor != nil {

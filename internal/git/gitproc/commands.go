@@ -49,6 +49,11 @@ func Reach() Command {
 	return Command{name: "rev-list", args: []word{"--objects", "--no-object-names", "--format=", "--stdin"}}
 }
 
+// Unreached reads ids. It prints those of them that are commits or annotated tags and to which no ref leads, among others that those lead to.
+func Unreached() Command {
+	return Command{name: "rev-list", args: []word{"--objects", "--no-object-names", "--filter=tree:0", "--filter-provided-objects", "--stdin", "--not", "--all"}}
+}
+
 // Measure reads ids and prints, in order, the size of each object in bytes or "<id> missing".
 func Measure() Command {
 	return Command{name: "cat-file", args: []word{"--batch-check=%(objectsize)", "--buffer"}}

@@ -26,9 +26,9 @@ func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gi
 	if err != nil {
 		return false, err
 	}
-	c := gitproc.RepackAll(m.expire)
-	if size >= m.d.large {
-		c = gitproc.RepackGeometric()
+	c, all := gitproc.RepackAll(m.expire), true
+	if size >= m.d.large && !m.due {
+		c, all = gitproc.RepackGeometric(), false
 	}
 	err = m.d.run(ctx, c, gitproc.Run{
 		Kind: gitproc.Maintenance, At: gitproc.Dirs{Repository: m.d.dir.abs(m.dir)}, MaxFile: 2*size + 64<<20,
@@ -36,7 +36,13 @@ func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gi
 	if err != nil {
 		return false, err
 	}
-	return m.swap()
+	did, err := m.swap()
+	if did && all && m.expire > 1 {
+		_, unlock := m.d.live.lock(m.repo)
+		defer unlock()
+		err = m.d.combinedNow(m.repo)
+	}
+	return did, err
 }
 
 // among returns those of ids that are in the old packs. What came in since is in none of those that are combined.

@@ -25,6 +25,7 @@ type maintenance struct {
 	begun  int      // quarantines before it
 	again  bool     // one of the old packs was admitted anew
 	more   bool     // another pack was admitted
+	due    bool     // something that refs led to may have to go
 	fresh  []string // packs afterwards
 	expire int64    // objects that nothing leads to, and that are older, go; seconds since 1970
 }
@@ -70,10 +71,14 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 		return nil, nil, err
 	}
 	old, n, err := d.packs.combinable(repo)
-	if err != nil || n <= maxPacks && d.demand.of(repo) < maxClones {
+	if err != nil {
 		return nil, nil, err
 	}
-	if n < 2 {
+	due, err := d.due(repo)
+	if err != nil || !due && n <= maxPacks && d.demand.of(repo) < maxClones {
+		return nil, nil, err
+	}
+	if n < 2 && !due {
 		if due, err := d.packs.lacksBitmap(repo, old, d.worth); !due || err != nil {
 			return nil, nil, err
 		}
@@ -85,7 +90,7 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &maintenance{d: d, repo: repo, old: old, expire: d.now().Add(-kept).Unix()}
+	m := &maintenance{d: d, repo: repo, old: old, due: due, expire: d.now().Add(-kept).Unix()}
 	d.live.hold(repo)
 	d.live.mu.Lock()
 	defer d.live.mu.Unlock()

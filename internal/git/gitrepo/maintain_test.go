@@ -760,3 +760,67 @@ func again(t *testing.T, d *gitrepo.Disk, pack []byte, tip gitwire.ObjectID) {
 		t.Error(err)
 	}
 }
+
+// TestWhatRefsLeaveGoes: also where the repository has a single pack, nobody clones it and nothing comes, and however large it is.
+func TestWhatRefsLeaveGoes(t *testing.T) {
+	for name, left := range map[string][]any{"a branch was moved": {"refs/heads/main"}, "all branches were deleted": nil} {
+		t.Run(name, func(t *testing.T) {
+			now := &clock{time.Now().Add(-time.Hour)}
+			d := openDisk(t, gitrepo.Config{Dir: tempDir(t), Now: now.now, Large: 1})
+			c := newClone(t)
+			taken, stays := c.commit("taken", 1, gitwire.ObjectID{}), c.commit("main", 2, gitwire.ObjectID{})
+			push(t, d, some(1), c.pack("taken", "main"), gitrepo.Proving{Tips: ids{taken, stays}})
+			if len(left) > 0 {
+				left = append(left, stays)
+			}
+			refs := refsOf("", left...)
+			if err := errors.Join(d.Project(some(1), refsOf("", "refs/heads/main", taken)), d.Project(some(1), refs)); err != nil {
+				t.Fatal(err)
+			}
+			maintain(t, d, refs, nil, false)
+			for _, days := range []struct {
+				pass    int
+				did     bool
+				missing int
+			}{{13, false, 0}, {1, true, 0}, {13, false, 0}, {1, true, 1}, {14, false, 1}, {100, false, 1}} {
+				now.at = now.at.Add(time.Duration(days.pass) * 24 * time.Hour)
+				maintain(t, d, refs, nil, days.did)
+				lacks, err := d.Lacks(some(1), ids{taken})
+				if err != nil || len(lacks) != days.missing {
+					t.Fatalf("after %d days more: %v (%v), want %d missing", days.pass, lacks, err, days.missing)
+				}
+			}
+			wantMissing(t, d, some(1), ids{stays}, 1-min(1, len(left)))
+			if did, err := d.Check(t.Context(), some(1), refs); err != nil || did.Data != nil || did.Frame != nil {
+				t.Errorf("%+v (%v)", did, err)
+			}
+		})
+	}
+}
+
+// TestAskingForItKeepsNothing: who fetches by id does not keep an object that has to go.
+func TestAskingForItKeepsNothing(t *testing.T) {
+	d, dir, _ := timed(t)
+	c := newClone(t)
+	tip := many(t, d, c, "main", 1)[0]
+	taken := c.commit("taken", 1, gitwire.ObjectID{})
+	push(t, d, some(1), c.pack("taken"), gitrepo.Proving{Tips: ids{taken}})
+	refs := refsOf("", "refs/heads/main", tip)
+	old := time.Now().Add(-20 * 24 * time.Hour)
+	err := d.Project(some(1), refs)
+	for _, file := range []string{"packed-refs", "objects/pack/" + filepath.Base(packWith(t, pathOf(dir, some(1)), taken)) + ".pack"} {
+		err = errors.Join(err, os.Chtimes(filepath.Join(pathOf(dir, some(1)), file), old, old))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	clones(t, d, tip)
+	if lacks, err := d.Lacks(some(1), ids{taken}); err != nil || len(lacks) > 0 {
+		t.Fatal(lacks, err)
+	}
+	if led, err := d.Unreached(t.Context(), some(1), ids{taken, tip}, ""); err != nil || len(led) != 1 {
+		t.Fatal(led, err)
+	}
+	maintain(t, d, refs, nil, true)
+	wantMissing(t, d, some(1), ids{taken}, 1)
+}

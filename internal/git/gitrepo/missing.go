@@ -19,6 +19,11 @@ func (d *Disk) Missing(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, err
 	return missing, err
 }
 
+// Lacks is Missing for who acts at once: an object that Lacks does not return may go the next moment.
+func (d *Disk) Lacks(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+	return d.packs.lacks(repo, ids)
+}
+
 // without returns those of ids that are not missing.
 func without(ids, missing []gitwire.ObjectID) []gitwire.ObjectID {
 	if len(missing) == 0 {

@@ -11,6 +11,10 @@ import (
 type Repositories interface {
 	// Missing returns those ids that are not in the repository's packs, in their order. Missing starts no process.
 	Missing(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
+	// Lacks is Missing for who acts at once: an object that Lacks does not return may go the next moment.
+	Lacks(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
+	// Unreached returns those of ids, which are here, that are commits or annotated tags and to which no ref leads.
+	Unreached(ctx context.Context, repo ID, ids []gitwire.ObjectID, party string) ([]gitwire.ObjectID, error)
 	// Begin makes a quarantine beside a repository, whose objects the incoming pack may build on. With the zero ID the quarantine is beside
 	// none.
 	Begin(repo ID) (Quarantine, error)

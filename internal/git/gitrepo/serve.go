@@ -65,6 +65,24 @@ func (d *Disk) Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party
 	return sizes, nil
 }
 
+// Unreached returns those of ids that are commits or annotated tags and to which no ref of the repository leads.
+func (d *Disk) Unreached(ctx context.Context, repo ID, ids []gitwire.ObjectID, party string) (unreached []gitwire.ObjectID, err error) {
+	asked := make(map[gitwire.ObjectID]bool, len(ids))
+	for _, id := range ids {
+		asked[id] = true
+	}
+	out := &lines{each: func(line []byte) error {
+		id, err := gitwire.ParseObjectID(line)
+		if asked[id] {
+			unreached = append(unreached, id)
+		}
+		return err
+	}}
+	in := func() io.Reader { return &idReader{groups: []idGroup{{ids: ids}}} }
+	err = d.serve(ctx, shape{repo: repo, work: "unreached"}, gitproc.Unreached(), gitproc.Run{Party: party, Out: out}, in)
+	return unreached, err
+}
+
 // serve runs git in a repository for a client that fetches; in returns what git reads. Where git runs into what was only a guess of ours before it has
 // written anything, it runs once more; with a nil in it does not.
 func (d *Disk) serve(ctx context.Context, s shape, c gitproc.Command, r gitproc.Run, in func() io.Reader) error {

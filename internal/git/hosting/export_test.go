@@ -2,6 +2,7 @@ package hosting
 
 import (
 	"context"
+	"time"
 
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -45,4 +46,13 @@ func (h *Host) Unreturned() []string {
 func (h *Host) Align(ctx context.Context, of nip34.Address) error {
 	_, err := h.align(ctx, of, copier{party: unknownPayer})
 	return err
+}
+
+// Looking looks at all repositories in parts, and returns which ones a part has.
+func (h *Host) Looking(part int) func(now time.Time) (of []string) {
+	r := round{part: part}
+	return func(now time.Time) (of []string) {
+		h.cfg.Logger.Debug("a part", "error", r.goOn(h, now, func(a nip34.Address) { of = append(of, a.String()) }))
+		return of
+	}
 }

@@ -199,6 +199,7 @@ func (h *Host) attend(ctx context.Context) {
 	tidy := time.NewTimer(tidyAfter)
 	defer tidy.Stop()
 	var later backlog
+	round := round{part: roundPart}
 	for ctx.Err() == nil {
 		if x, ok := h.jobs.pop(); ok {
 			h.try(ctx, x, &later)
@@ -215,6 +216,7 @@ func (h *Host) attend(ctx context.Context) {
 			later.again(&h.jobs)
 		case <-sweep.C:
 			h.report("repositories that have gone", h.sweep(ctx))
+			h.report("repositories to look at", round.goOn(h, h.cfg.Now(), h.visited.add))
 		case <-ctx.Done():
 		}
 	}

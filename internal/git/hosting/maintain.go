@@ -49,6 +49,43 @@ func (v *visited) take() (of nip34.Address, ok bool) {
 	return of, true
 }
 
+const (
+	roundEvery = 24 * time.Hour // from the beginning of a look at all repositories until the next one
+	roundPart  = 1000           // repositories that are looked at in one step of it, so that those that clients visit have their turn
+)
+
+// round is a look at all repositories, in parts: what their refs led to may have to go, though nobody fetches from them.
+type round struct {
+	part  int
+	after string // the row at which the last part ended; "" between two rounds
+	next  time.Time
+}
+
+// goOn visits the next part of the repositories with data, if a round is under way or due.
+func (r *round) goOn(h *Host, now time.Time, visit func(nip34.Address)) error {
+	if r.after == "" && now.Before(r.next) {
+		return nil
+	}
+	if r.after == "" {
+		r.next = now.Add(roundEvery)
+	}
+	v := h.cfg.Store.View()
+	defer v.Close()
+	n, last := 0, r.after
+	r.after = ""
+	return v.EachRow(refdb.Prefix, last, func(name string, row []byte) (bool, error) {
+		if n == r.part {
+			r.after = last
+			return false, nil
+		}
+		n, last = n+1, name
+		if x, err := refdb.Brief(row); err == nil && !x.Dir.IsZero() { // graspd check reports a damaged row
+			visit(x.Of)
+		}
+		return true, nil
+	})
+}
+
 // maintain combines packs of visited repositories, one at a time, until ctx ends.
 func (h *Host) maintain(ctx context.Context) {
 	rest := time.NewTicker(h.cfg.Rest)

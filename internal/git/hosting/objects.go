@@ -47,7 +47,16 @@ func (p packs) Missing(dir string, ids []gitwire.ObjectID) ([]gitwire.ObjectID, 
 	if err != nil {
 		return nil, err
 	}
-	return p.disk.Missing(id, ids)
+	return p.disk.Lacks(id, ids)
+}
+
+// Unreached asks the disk.
+func (p packs) Unreached(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]gitwire.ObjectID, error) {
+	id, err := p.id(dir)
+	if err != nil {
+		return nil, err
+	}
+	return p.disk.Unreached(ctx, id, ids, party)
 }
 
 // Pack asks the disk.

@@ -115,6 +115,11 @@ func (r *fetchReader) have(id ObjectID) {
 // NotOurRef returns the refusal of a fetch of an object that is not here.
 func NotOurRef(id ObjectID) error { return refuse("upload-pack: not our ref %s", id) }
 
+// Unreached returns the refusal of a fetch of an object that is here and to which no ref leads. The text begins as that of [NotOurRef] does.
+func Unreached(id ObjectID) error {
+	return refuse("upload-pack: not our ref %s: no branch, tag or pull request leads there, maybe not any more", id)
+}
+
 // Lost returns the refusal of a fetch of an object that a ref names and that is not here any more. The text begins as that of [NotOurRef]
 // does, by which other servers know what it means.
 func Lost(id ObjectID) error {

@@ -37,7 +37,7 @@ func Conform(t *testing.T, open func(*testing.T) Side) {
 	for name, test := range map[string]func(suite){
 		"a push comes in": suite.comesIn, "what tips do not need": suite.extra, "nothing new": suite.nothingNew,
 		"what is missing": suite.missing, "packs that are wrong": suite.wrongPacks, "several repositories": suite.several,
-		"only what is proven": suite.onlyProven, "tags of tags": suite.nested, "refs": suite.refs, "fetches": suite.fetches,
+		"only what is proven": suite.onlyProven, "tags of tags": suite.nested, "refs": suite.refs, "what refs lead to": suite.led, "fetches": suite.fetches,
 		"from one into another": suite.copyInto, "a part of what comes in": suite.part, "removal": suite.remove, "checks": suite.check, "maintenance": suite.maintain,
 	} {
 		t.Run(name, func(t *testing.T) {

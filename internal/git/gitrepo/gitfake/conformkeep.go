@@ -170,3 +170,35 @@ func (s suite) maintain() {
 		s.Errorf("%d objects are served (%v)", len(got), err)
 	}
 }
+
+func (s suite) led() {
+	first, taken := s.h.Commit("first"), s.h.Commit("taken")
+	second := s.h.Commit("second", first)
+	under := s.h.Tag("v1", second)
+	tag, other := s.h.Tag("v2", under), s.h.Tag("v3", first)
+	blobs := s.h.All(ids{taken}, nil)
+	s.push(one, ids{first, second, taken, tag, other}, nil)
+	asked := append(ids{first, taken, second, under, tag, other}, blobs...)
+	want := func(want ids, pairs ...any) {
+		s.Helper()
+		refs := &gitwire.Refs{}
+		for i := 0; i < len(pairs); i += 2 {
+			refs.List = append(refs.List, gitwire.Ref{Name: pairs[i].(string), ID: pairs[i+1].(gitwire.ObjectID)})
+		}
+		s.must(s.d.Project(one, refs))
+		got, err := s.d.Unreached(s.Context(), one, asked, "")
+		slices.SortFunc(got, gitwire.ObjectID.Compare)
+		slices.SortFunc(want, gitwire.ObjectID.Compare)
+		if got, want = slices.Compact(got), slices.Compact(want); err != nil || !slices.Equal(got, want) {
+			s.Errorf("with %v: %v (%v), want %v", refs.List, got, err, want)
+		}
+	}
+	want(nil, "refs/heads/main", second, "refs/heads/taken", taken, "refs/tags/v2", tag, "refs/tags/v3", other)
+	want(ids{taken, other}, "refs/heads/main", first, "refs/tags/v2", tag)
+	want(ids{taken, under, tag, other}, "refs/heads/main", second)
+	want(ids{first, second, under, tag, other}, "refs/nostr/x", taken)
+	want(ids{first, second, taken, under, tag, other})
+	if got, err := s.d.Lacks(one, append(ids{s.h.Commit("none")}, asked...)); err != nil || !slices.Equal(got, ids{s.h.Commit("none")}) {
+		s.Errorf("lacks %v (%v)", got, err)
+	}
+}

@@ -87,10 +87,43 @@ func (f *Fake) Missing(repo gitrepo.ID, ids []gitwire.ObjectID) ([]gitwire.Objec
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.lacks(repo, ids), nil
+	return f.absent(repo, ids), nil
 }
 
-func (f *Fake) lacks(repo gitrepo.ID, ids []gitwire.ObjectID) (missing []gitwire.ObjectID) {
+// Lacks is Missing, as nothing goes here.
+func (f *Fake) Lacks(repo gitrepo.ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+	if err := f.call("Lacks", repo); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.absent(repo, ids), nil
+}
+
+func (f *Fake) Unreached(_ context.Context, repo gitrepo.ID, ids []gitwire.ObjectID, _ string) (unreached []gitwire.ObjectID, err error) {
+	if err := f.call("Unreached", repo); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.repos[repo]
+	if !ok {
+		return nil, gitrepo.ErrNoRepository
+	}
+	var tips []gitwire.ObjectID
+	for _, ref := range r.refs.List {
+		tips = append(tips, ref.ID)
+	}
+	reached := r.objects.closure(tips, nil)
+	for _, id := range ids {
+		if _, ok := reached[id]; !ok && r.objects[id].kind != "blob" {
+			unreached = append(unreached, id)
+		}
+	}
+	return unreached, nil
+}
+
+func (f *Fake) absent(repo gitrepo.ID, ids []gitwire.ObjectID) (missing []gitwire.ObjectID) {
 	for _, id := range ids {
 		if _, ok := f.here(repo)[id]; !ok {
 			missing = append(missing, id)
@@ -109,7 +142,7 @@ func (f *Fake) Admit(from gitrepo.Quarantine, repo gitrepo.ID) error {
 	if !ok || q.f != f || !q.proven || q.closed || repo.IsZero() {
 		return errors.New("admitting: what is proven in a quarantine can be admitted into a repository, and nothing else")
 	}
-	if lacks := f.lacks(repo, q.needs); len(lacks) > 0 {
+	if lacks := f.absent(repo, q.needs); len(lacks) > 0 {
 		return fmt.Errorf("admitting: %w", &gitrepo.MissingError{IDs: lacks[:min(10, len(lacks))]})
 	}
 	if len(q.objects) == 0 {

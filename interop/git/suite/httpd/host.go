@@ -110,6 +110,18 @@ func (h *host) Missing(dir string, ids []gitwire.ObjectID) (missing []gitwire.Ob
 	return missing, err
 }
 
+// Unreached runs what the product runs.
+func (h *host) Unreached(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) (unreached []gitwire.ObjectID, err error) {
+	var out bytes.Buffer
+	err = h.git.Run(ctx, gitproc.Unreached(), gitproc.Run{Party: party, At: gitproc.Dirs{Repository: dir}, In: strings.NewReader(list(ids)), Out: &out})
+	for _, id := range ids {
+		if strings.Contains(out.String(), id.String()) {
+			unreached = append(unreached, id)
+		}
+	}
+	return unreached, err
+}
+
 // Pack runs what the product runs.
 func (h *host) Pack(ctx context.Context, dir string, f *gitwire.Fetch, party string, out io.Writer) error {
 	return h.git.Run(ctx, gitproc.PackReachable(f.OfsDelta, f.IncludeTag, f.Filter),
