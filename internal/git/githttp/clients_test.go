@@ -63,6 +63,13 @@ func TestGitFetches(t *testing.T) {
 			client("init", "-q", "by-id")
 			client("-C", "by-id", "fetch", "-q", w.url, old)
 			took("a fetch by id", map[bool]string{true: "settled:3 unreached settled:3 pack", false: "settled:3 upload"}[version == 2])
+			if version == 2 {
+				client("init", "-q", "by-id-again")
+				client("-C", "by-id-again", "fetch", "-q", "--depth=1", w.url, old)
+				if got := w.took(); strings.Contains(got, "unreached") {
+					t.Errorf("the same again took %q", got)
+				}
+			}
 			if _, errs, err := tryGit(filepath.Join(at, "by-id"), "", "-c", fmt.Sprint("protocol.version=", version), "fetch", w.url, strings.Repeat("9", 40)); err == nil ||
 				!strings.Contains(errs, "not our ref "+strings.Repeat("9", 40)) {
 				t.Errorf("a fetch of what is not there: %v, %s", err, errs)

@@ -147,27 +147,6 @@ func (x *exchange) give(q gitwire.Request) error {
 	return x.sendUpload(q, key)
 }
 
-// led fails with a *gitwire.RequestError where the client wants a commit or a tag by id to which no ref leads: whoever signed for it may have
-// taken it back. Below version 2 upload-pack refuses that by itself. A tree or a blob is given, as only the whole history tells what leads there.
-func (x *exchange) led(f *gitwire.Fetch) error {
-	if f.Version < 2 {
-		return nil
-	}
-	others := x.notShown(f.Wants)
-	if len(others) == 0 {
-		return nil
-	}
-	ctx := x.req.Context()
-	if err := x.host.AwaitFiles(ctx, x.of, x.repo.Generation); err != nil {
-		return err
-	}
-	unreached, err := x.packs.Unreached(ctx, x.repo.Dir, others, x.party())
-	if err == nil && len(unreached) > 0 {
-		err = gitwire.Unreached(unreached[0])
-	}
-	return err
-}
-
 // waits returns how long the address has to wait after a fetch that was too much work for git.
 func (x *exchange) waits() time.Duration {
 	if x.from.Visitor == nil {

@@ -70,6 +70,7 @@ type Server struct {
 	penalties    penalties // for pushes
 	overfetched  penalties // for fetches
 	texts        *texts
+	leads        *leads
 	cache        *cache
 	counts       counts
 	contributors bool
@@ -83,6 +84,7 @@ func New(c Config) *Server {
 		requests: c.Front.NewAccount(fair.Config{Name: "units of git requests", Total: 32768, Address: 4096, Little: 64}),
 		uploads:  newUploads(c.Front.NewAccount(fair.Config{Name: "git uploads", Total: 32, Address: 4, Little: 1})),
 		texts:    newTexts(32 << 20),
+		leads:    newLeads(),
 	}
 	s.SetMaxPush(c.MaxPush)
 	s.cache = newCache(c)

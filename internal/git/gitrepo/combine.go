@@ -38,9 +38,7 @@ func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gi
 	}
 	did, err := m.swap()
 	if did && all && m.expire > 1 {
-		_, unlock := m.d.live.lock(m.repo)
-		defer unlock()
-		err = m.d.combinedNow(m.repo)
+		err = m.d.dropped(m.repo)
 	}
 	return did, err
 }

@@ -17,7 +17,7 @@ func (p *packs) others(ctx context.Context, repo ID) (found []other, err error) 
 		dir   string
 		known []string
 	}{
-		{"", []string{"HEAD", "HEAD.new", "packed-refs", "packed-refs.new", "gone", "gone.new", "combined", "combined.new", "refs", "objects"}},
+		{"", []string{"HEAD", "HEAD.new", "packed-refs", "packed-refs.new", "gone", "gone.new", "combined", "refs", "objects"}},
 		{"refs/", nil}, {"objects/", []string{"pack"}},
 	} {
 		entries, err := p.dir.list(repo.path() + "/" + place.dir)

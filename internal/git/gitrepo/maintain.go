@@ -42,6 +42,9 @@ func (m *maintenance) admitted(pack string) {
 // Maintain combines the packs of a repository if there are many of them, or if fetches suffer. Maintain drops objects to which no refs of the
 // repository have led for two weeks and keep does not lead, and reports in did whether it did anything. Readers lose nothing that they need.
 func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep []gitwire.ObjectID) (did bool, err error) {
+	if err := d.watch(repo); err != nil {
+		return false, err
+	}
 	m, end, err := d.begins(repo)
 	if m == nil || err != nil {
 		return false, err
@@ -75,6 +78,7 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 		return nil, nil, err
 	}
 	due, err := d.due(repo)
+	due = due && d.settled(repo, r)
 	if err != nil || !due && n <= maxPacks && d.demand.of(repo) < maxClones {
 		return nil, nil, err
 	}
@@ -86,6 +90,9 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 	unfinished, err := d.packs.unfinished(repo)
 	if err == nil {
 		err = d.discard(repo, unfinished)
+	}
+	if err == nil && due {
+		err = d.tried(repo)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -104,4 +111,12 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 		r.change.Unlock()
 		d.live.release(repo, r)
 	}, nil
+}
+
+// settled reports whether what nothing leads to may go: nothing that comes in may build on it, and it is known of what somebody was told.
+func (d *Disk) settled(repo ID, r *repository) bool {
+	_, all := d.promises.of(repo)
+	d.live.mu.Lock()
+	defer d.live.mu.Unlock()
+	return all && r.quarantines == 0
 }

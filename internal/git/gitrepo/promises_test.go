@@ -61,3 +61,6 @@ func TestOneRepositoryTakesNotAllPromises(t *testing.T) {
 	}
 	of(numbered(1<<29), false, 0)
 }
+
+// PromiseTooMuch promises more of a repository than is remembered.
+func (d *Disk) PromiseTooMuch(repo ID) { d.promises.note(repo, someIDs(0, maxPromisesEach+1), d.now()) }

@@ -48,9 +48,9 @@ func (h *Host) Align(ctx context.Context, of nip34.Address) error {
 	return err
 }
 
-// Looking looks at all repositories in parts, and returns which ones a part has.
-func (h *Host) Looking(part int) func(now time.Time) (of []string) {
-	r := round{part: part}
+// Looking looks at all repositories in parts of so many at least, and returns which ones a part has.
+func (h *Host) Looking(least int) func(now time.Time) (of []string) {
+	r := round{least: least}
 	return func(now time.Time) (of []string) {
 		h.cfg.Logger.Debug("a part", "error", r.goOn(h, now, func(a nip34.Address) { of = append(of, a.String()) }))
 		return of

@@ -199,7 +199,7 @@ func (h *Host) attend(ctx context.Context) {
 	tidy := time.NewTimer(tidyAfter)
 	defer tidy.Stop()
 	var later backlog
-	round := round{part: roundPart}
+	round := round{least: roundPart}
 	for ctx.Err() == nil {
 		if x, ok := h.jobs.pop(); ok {
 			h.try(ctx, x, &later)

@@ -51,12 +51,14 @@ func (v *visited) take() (of nip34.Address, ok bool) {
 
 const (
 	roundEvery = 24 * time.Hour // from the beginning of a look at all repositories until the next one
-	roundPart  = 1000           // repositories that are looked at in one step of it, so that those that clients visit have their turn
+	roundPart  = 1000           // repositories that are looked at in one step of it at least, so that those that clients visit have their turn
+	roundSteps = 20             // in so many steps, one an hour, all of them are
 )
 
 // round is a look at all repositories, in parts: what their refs led to may have to go, though nobody fetches from them.
 type round struct {
-	part  int
+	least int    // repositories in a part
+	part  int    // those in each part of the round under way
 	after string // the row at which the last part ended; "" between two rounds
 	next  time.Time
 }
@@ -66,11 +68,17 @@ func (r *round) goOn(h *Host, now time.Time, visit func(nip34.Address)) error {
 	if r.after == "" && now.Before(r.next) {
 		return nil
 	}
-	if r.after == "" {
-		r.next = now.Add(roundEvery)
-	}
 	v := h.cfg.Store.View()
 	defer v.Close()
+	if r.after == "" {
+		r.next = now.Add(roundEvery)
+		all := 0
+		err := v.EachRow(refdb.Prefix, "", func(string, []byte) (bool, error) { all++; return true, nil })
+		if err != nil {
+			return err
+		}
+		r.part = max(r.least, (all+roundSteps-1)/roundSteps)
+	}
 	n, last := 0, r.after
 	r.after = ""
 	return v.EachRow(refdb.Prefix, last, func(name string, row []byte) (bool, error) {

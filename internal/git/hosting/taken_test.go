@@ -1,10 +1,13 @@
 package hosting_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/git/gitrepo/gitfake"
 	"github.com/graspd/graspd/internal/git/hosting"
@@ -84,6 +87,31 @@ func TestEveryRepositoryIsLookedAtOnceADay(t *testing.T) {
 	}
 	if got := look(at.Add(22 * time.Hour)); len(got) != 2 {
 		t.Errorf("a day later: looked at %q", got)
+	}
+}
+
+// TestAllRepositoriesAreLookedAtWithinADay: however many there are.
+func TestAllRepositoriesAreLookedAtWithinADay(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	const all = 61
+	err := w.door.Turn(t.Context(), func(turn *ingest.Turn) error {
+		for n := range all {
+			r := refdb.Repository{Of: nip34.Address{Kind: nip34.KindRepository, PubKey: key(1), D: fmt.Sprint(n)}, Dir: refdb.Dir{byte(n + 1)}}
+			if err := turn.SetRow(refdb.RowName(r.Of), r.Append(nil)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look, got := w.host.Looking(1), 0
+	for hour := range 23 {
+		got += len(look(time.Unix(now, 0).Add(time.Duration(hour) * time.Hour)))
+	}
+	if got != all {
+		t.Errorf("looked at %d within a day, want %d", got, all)
 	}
 }
 
