@@ -42,6 +42,7 @@ type Disk struct {
 	promises promises
 	demand   demand
 	costly   costly
+	bin      bin
 	large    int64
 	worth    int64
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -64,9 +62,7 @@ func (d *Disk) Sweep(ctx context.Context, known func(ID) bool) error {
 func (d *Disk) emptyTrash(ctx context.Context) error {
 	entries, err := d.dir.list(trash)
 	for _, e := range entries {
-		_, text, _ := strings.Cut(e.Name(), "-")
-		at, bad := strconv.ParseInt(text, 10, 64)
-		if bad != nil || d.now().Sub(time.Unix(at, 0)) < inTrash {
+		if at, ok := thrownAt(e.Name()); !ok || d.now().Sub(at) < inTrash {
 			continue
 		}
 		if err := errors.Join(context.Cause(ctx), d.dir.root.RemoveAll(trash+"/"+e.Name())); err != nil {

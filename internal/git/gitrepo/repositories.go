@@ -38,7 +38,7 @@ type Repositories interface {
 	Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party string) ([]int64, error)
 	// Size returns how many bytes of the disk a repository takes, and how many packs it has; 0 for one that is not here.
 	Size(repo ID) (bytes, packs int64, err error)
-	// Remove takes a repository away from all readers. The repository stays in the trash for 30 days.
+	// Remove takes a repository away from all readers. The repository stays in the trash for 30 days, unless ShrinkTrash removes it.
 	Remove(repo ID) error
 	// Check returns what is wrong with a repository that should have these refs.
 	Check(ctx context.Context, repo ID, refs *gitwire.Refs) (Findings, error)
@@ -48,6 +48,9 @@ type Repositories interface {
 	// Sweep removes what has been in the trash for 30 days. Sweep moves into the trash each directory that is a day old and for which known
 	// returns false.
 	Sweep(ctx context.Context, known func(ID) bool) error
+	// ShrinkTrash removes what has been in the trash for longest, until enough returns true of the bytes that the trash takes, or nothing is
+	// left.
+	ShrinkTrash(ctx context.Context, enough func(bytes int64) bool) error
 	// Copy copies all repositories to another directory while they are used.
 	Copy(ctx context.Context, to string) error
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 )
@@ -56,3 +57,12 @@ func (h *Host) Looking(least int) func(now time.Time) (of []string) {
 		return of
 	}
 }
+
+// ShrinkTrash looks whether something has to go from the trash.
+func (h *Host) ShrinkTrash(ctx context.Context) error { return h.shrinkTrash(ctx) }
+
+// Visited takes the repository whose turn it is to be looked at.
+func (h *Host) Visited() (nip34.Address, bool) { return h.visited.take() }
+
+// Crowded says that packs came to a repository.
+func (h *Host) Crowded(of nip34.Address, dir refdb.Dir) { h.crowded(of, dir) }

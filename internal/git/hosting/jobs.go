@@ -214,6 +214,7 @@ func (h *Host) attend(ctx context.Context) {
 			tidy.Reset(tidyAfter)
 		case <-look.C:
 			later.again(&h.jobs)
+			h.report("the trash", h.shrinkTrash(ctx))
 		case <-sweep.C:
 			h.report("repositories that have gone", h.sweep(ctx))
 			h.report("repositories to look at", round.goOn(h, h.cfg.Now(), h.visited.add))

@@ -49,6 +49,17 @@ func (v *visited) take() (of nip34.Address, ok bool) {
 	return of, true
 }
 
+// manyPacks is how many packs a repository may have until it waits for a look though nobody fetches from it: each push and each look-up of an
+// object goes through all of them.
+const manyPacks = 50
+
+// crowded notes a repository to which so much was pushed that its packs have to be combined.
+func (h *Host) crowded(of nip34.Address, dir refdb.Dir) {
+	if _, packs, err := h.cfg.Disk.Size(gitrepo.ID(dir)); err == nil && packs > manyPacks {
+		h.visited.add(of)
+	}
+}
+
 const (
 	roundEvery = 24 * time.Hour // from the beginning of a look at all repositories until the next one
 	roundPart  = 1000           // repositories that are looked at in one step of it at least, so that those that clients visit have their turn

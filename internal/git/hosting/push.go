@@ -338,7 +338,9 @@ func (h *Host) arrive(ctx context.Context, a refdb.Arrival, q gitrepo.Quarantine
 	}
 	a.Dir = refdb.Dir(dir)
 	undo := func() {}
+	var into refdb.Dir // where the packs came to
 	a.Admit = func(d refdb.Dir) (err error) {
+		into = d
 		if undo, err = h.countIn(a.Of.PubKey, d == a.Dir, a.Bytes); err != nil {
 			return err
 		}
@@ -357,6 +359,8 @@ func (h *Host) arrive(ctx context.Context, a refdb.Arrival, q gitrepo.Quarantine
 	}
 	if err != nil {
 		undo()
+	} else if !into.IsZero() {
+		h.crowded(a.Of, into)
 	}
 	return arrived.Verdict, err
 }

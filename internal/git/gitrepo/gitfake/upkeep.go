@@ -115,5 +115,10 @@ func (f *Fake) Sweep(_ context.Context, known func(gitrepo.ID) bool) error {
 	return nil
 }
 
+// ShrinkTrash finds no trash.
+func (f *Fake) ShrinkTrash(context.Context, func(bytes int64) bool) error {
+	return f.call("ShrinkTrash", gitrepo.ID{})
+}
+
 // Copy copies nothing.
 func (f *Fake) Copy(context.Context, string) error { return f.call("Copy", gitrepo.ID{}) }
