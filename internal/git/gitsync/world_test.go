@@ -58,7 +58,8 @@ type site struct {
 	strict bool                 // it gives by id only what it shows
 	meet   func()               // once it has been asked
 	asked  []time.Duration      // when, since the start
-	wanted [][]gitwire.ObjectID // of the last request
+	wanted [][]gitwire.ObjectID // in the last request
+	every  []gitwire.ObjectID   // that it was ever asked for
 	told   []gitwire.ObjectID   // tips that are here, at the last request
 }
 
@@ -211,6 +212,7 @@ func (w *world) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch.Res
 	res.Refs = s.shows
 	w.mu.Lock()
 	w.sites[r.URL].wanted, w.sites[r.URL].told = r.Groups, r.Haves
+	w.sites[r.URL].every = slices.Concat(append(r.Groups, w.sites[r.URL].every)...)
 	w.mu.Unlock()
 	if len(ids) == 0 {
 		return res, s.ends
