@@ -16,7 +16,7 @@ var bombs = attack{
 	does: "40 addresses, 2 pushes at a time each, under signed states: packs of some kB with blobs of 400 MB, a thousand blobs of 16 MB, deltas of gigabytes, " +
 		"chains of 20,000 deltas",
 	bound: "a process of git has a GiB of memory, and of time three seconds and one for each MiB of the pack; packs that make git produce more " +
-		"than 16 MiB have half of the slots, a quarter of the places to wait in and a lower priority, in turns of addresses and owners; an address whose pack graspd refused for that waits a minute, and longer each time",
+		"than 16 MiB have half of the slots, half of the places to wait in and a lower priority, in turns of addresses and owners; an address whose pack graspd refused for that waits a minute, and longer each time",
 	prepare: func(context.Context, *scene) error { allBombs(); return nil },
 	strike: func(ctx context.Context, s *scene) error {
 		made := allBombs()

@@ -28,6 +28,8 @@ type Party struct {
 //     the same of the owners, then who came first. What does not fit is passed by what does,
 //     for five seconds. From then on the first of those who have waited for as long is kept room for: only parties that then have no more than
 //     Little pass it, while what they all have leaves room for it once all others have given back what they have.
+//   - After fifteen seconds, a party that has nothing goes before all who came later, however long it used the account.
+//   - A party that waits keeps one place, whoever comes.
 //
 // What a party has is what its network has, or else its address, or else what is under way for the owner and of no address.
 type Config struct {
@@ -56,6 +58,7 @@ const (
 	burst         = 64               // seconds of what is just not slow: more never counts for the pace of a grant
 	lookAgain     = time.Second      // between two looks at whether there is room for who waits
 	passedFor     = 5 * time.Second  // how long those who ask for less pass who waits
+	agedAfter     = 15 * time.Second // from when on who has nothing and waits longest goes first
 	networkFactor = 4
 )
 

@@ -239,8 +239,13 @@ func TestWhoIsBusyIsNotSlow(t *testing.T) {
 // TestWhoAsksForMuchIsServed: while others ask for little without end, each of another address, one who wants much gets it once those have ended
 // who had much when it came; and those who have little go on meanwhile.
 func TestWhoAsksForMuchIsServed(t *testing.T) {
-	for _, little := range []int64{0, 10} {
+	for _, x := range []struct {
+		little int64
+		used   time.Duration // lately, by who wants much
+		waits  time.Duration
+	}{{0, 0, 20 * time.Second}, {10, 0, 20 * time.Second}, {0, time.Hour, 40 * time.Second}, {10, time.Hour, 40 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
+			little := x.little
 			a := fair.New(fair.Config{Name: "bytes", Total: 100, Little: little, Places: 1000, Most: time.Minute})
 			ctx, stop := context.WithCancel(t.Context())
 			var served atomic.Int64
@@ -260,10 +265,11 @@ func TestWhoAsksForMuchIsServed(t *testing.T) {
 				}
 			}()
 			time.Sleep(10 * time.Second)
+			a.Charge(party("other"), x.used)
 			began := time.Now()
 			g, err := a.Wait(t.Context(), party("other"), 50)
-			if waited := time.Since(began); err != nil || waited > 20*time.Second {
-				t.Errorf("%v after %v", err, waited)
+			if waited := time.Since(began); err != nil || waited > x.waits {
+				t.Errorf("%+v: %v after %v", x, err, waited)
 			}
 			before := served.Load()
 			time.Sleep(20 * time.Second)
@@ -275,6 +281,38 @@ func TestWhoAsksForMuchIsServed(t *testing.T) {
 			time.Sleep(time.Minute)
 			if left := a.Unreturned(); len(left) > 0 {
 				t.Errorf("%q", left)
+			}
+		})
+	}
+}
+
+// TestWhoWaitsLongestGoesFirst: after fifteen seconds, whatever they used. Until then those who used least go first.
+func TestWhoWaitsLongestGoesFirst(t *testing.T) {
+	for waits, want := range map[time.Duration][]string{10 * time.Second: {"new", "much", "more"}, 15 * time.Second: {"more", "much", "new"}} {
+		synctest.Test(t, func(t *testing.T) {
+			a := fair.New(fair.Config{Name: "slots", Total: 1})
+			g, _ := a.Take(party("one"), 1)
+			a.Charge(party("more"), 2*time.Hour)
+			a.Charge(party("much"), time.Hour)
+			got := make(chan string, 3)
+			ask := func(who string) {
+				go func() {
+					g, err := a.Wait(t.Context(), party(who), 1)
+					if err != nil {
+						t.Error(err)
+					}
+					got <- who
+					g.GiveBack()
+				}()
+				synctest.Wait()
+			}
+			ask("more")
+			ask("much")
+			time.Sleep(waits)
+			ask("new")
+			g.GiveBack()
+			if all := []string{<-got, <-got, <-got}; !slices.Equal(all, want) {
+				t.Errorf("after %v: %q", waits, all)
 			}
 		})
 	}
@@ -358,4 +396,35 @@ func TestNobodyGivesWayInVain(t *testing.T) {
 	if left := a.Unreturned(); len(left) > 0 {
 		t.Error(left)
 	}
+}
+
+// TestWhoWaitsKeepsThePlace: nobody takes the only place of a party, however long that had the account.
+func TestWhoWaitsKeepsThePlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := fair.New(fair.Config{Name: "slots", Total: 1, Places: 2})
+		g, _ := a.Take(party("one"), 1)
+		a.Charge(party("large"), time.Minute)
+		got := make(chan string, 10)
+		for _, who := range []string{"large", "x", "y", "z"} {
+			go func() {
+				g, err := a.Wait(t.Context(), party(who), 1)
+				if err != nil {
+					who += ": " + err.Error()
+				}
+				got <- who
+				g.GiveBack()
+			}()
+			synctest.Wait()
+		}
+		g.GiveBack()
+		synctest.Wait()
+		close(got)
+		var all []string
+		for who := range got {
+			all = append(all, who)
+		}
+		if want := []string{"y: too many wait already", "z: too many wait already", "x", "large"}; !slices.Equal(all, want) {
+			t.Errorf("%q, want %q", all, want)
+		}
+	})
 }

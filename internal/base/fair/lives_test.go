@@ -135,7 +135,7 @@ func (m *model) first(now time.Time) (best *wait) {
 		p := w.g.of
 		kept := m.total() - m.free(p, w.n) - m.used() // for those who have little
 		may := m.bound(p, w.n) == fair.Granted && !m.overHalf(now, p, w.n) && !m.slow(now, w.g) && w.n+w.g.size+kept <= m.total()
-		if may && now.Sub(w.since) >= 5*time.Second && (best == nil || m.order(now, p, best.g.of) < 0) {
+		if may && now.Sub(w.since) >= 5*time.Second && (best == nil || m.ahead(now, w, best)) {
 			best = w
 		}
 	}
@@ -189,7 +189,7 @@ func (m *model) serve(now time.Time) {
 		var best *wait
 		for _, w := range m.waiting {
 			goes := w == m.first(now) && m.fits(w) || m.refusal(now, w.g.of, w.n) == fair.Granted
-			if goes && (best == nil || m.order(now, w.g.of, best.g.of) < 0) {
+			if goes && (best == nil || m.ahead(now, w, best)) {
 				best = w
 			}
 		}
@@ -200,6 +200,12 @@ func (m *model) serve(now time.Time) {
 		m.gain(now, best.g, best.n)
 		m.ended = append(m.ended, best)
 	}
+}
+
+// ahead reports whether x goes before y, which came earlier.
+func (m *model) ahead(now time.Time, x, y *wait) bool {
+	old := func(w *wait) bool { return m.has(top(w.g.of)) == 0 && now.Sub(w.since) >= 15*time.Second }
+	return !old(y) && (old(x) || m.order(now, x.g.of, y.g.of) < 0)
 }
 
 func (m *model) order(now time.Time, p, q fair.Party) int {
@@ -445,7 +451,7 @@ func (m *model) ask(now time.Time, w *wait) {
 	if who != "" && len(m.waiting) >= m.Places {
 		var worst *wait
 		for _, x := range m.waiting {
-			if top(x.g.of) == "" {
+			if top(x.g.of) == "" || of(top(x.g.of)) < 2 {
 				continue
 			}
 			if worst == nil || top(x.g.of) == top(worst.g.of) ||

@@ -12,7 +12,7 @@ func (b *book) next(now time.Time) (best *waiter) {
 	kept := b.kept(first)
 	for _, w := range b.waiting {
 		fits := w == first && kept == nil || b.refusalBefore(now, kept, w.of.of, w.n) == Granted
-		if fits && (best == nil || b.order(now, w, best) < 0) {
+		if fits && (best == nil || b.ahead(now, w, best)) {
 			best = w
 		}
 	}
@@ -23,7 +23,7 @@ func (b *book) next(now time.Time) (best *waiter) {
 // slow, who may not have it whatever others give back, and who wants more than there is.
 func (b *book) first(now time.Time) (best *waiter) {
 	for _, w := range b.waiting {
-		if now.Sub(w.since) >= passedFor && (best == nil || b.order(now, w, best) < 0) && b.mayBeFirst(now, w) {
+		if now.Sub(w.since) >= passedFor && (best == nil || b.ahead(now, w, best)) && b.mayBeFirst(now, w) {
 			best = w
 		}
 	}
@@ -58,6 +58,16 @@ func (b *book) fits(first *waiter) bool {
 // the little once the others have given back what they have.
 func (b *book) spares(kept *waiter, p Party, n int64) bool {
 	return kept == nil || p == (Party{}) || b.littleWith(p, n) && b.little+n+kept.n <= b.total()
+}
+
+// ahead reports whether x goes before y, which came earlier.
+func (b *book) ahead(now time.Time, x, y *waiter) bool {
+	return !b.aged(now, y) && b.order(now, x, y) < 0
+}
+
+// aged reports whether w has waited for so long that it goes by that alone.
+func (b *book) aged(now time.Time, w *waiter) bool {
+	return b.has(w.top) == 0 && now.Sub(w.since) >= agedAfter
 }
 
 // order returns less than 0 where x goes before y, which came earlier.
@@ -98,13 +108,13 @@ func (b *book) waits(who name) (n int) {
 }
 
 // crowded returns the last who waits of the party that has most waiting; nil where that has not more waiting than the party of w would have,
-// nor as many and used the account for longer lately.
+// nor as many and used the account for longer lately. A party keeps one place.
 func (b *book) crowded(now time.Time, w *waiter) (worst *waiter) {
 	more := func(x, y *waiter, more int) int {
 		return cmp.Or(b.waits(x.top)-b.waits(y.top)-more, b.use.Seconds(now, x.top)-b.use.Seconds(now, y.top))
 	}
 	for _, x := range b.waiting {
-		if x.top.kind != service && (worst == nil || x.top == worst.top || more(x, worst, 0) > 0) {
+		if x.top.kind != service && b.waits(x.top) > 1 && (worst == nil || x.top == worst.top || more(x, worst, 0) > 0) {
 			worst = x
 		}
 	}

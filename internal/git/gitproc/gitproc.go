@@ -29,7 +29,7 @@ type Limits struct {
 
 // Queue bounds who waits for a slot of one kind, and how long.
 type Queue struct {
-	Places   int // 64
+	Places   int // 256; heavy work has half of them
 	PerParty int // 4
 	// Wait is how long the Fetch of a party waits before it fails with ErrBusy: 1 minute.
 	Wait time.Duration
@@ -58,7 +58,7 @@ func Open(ctx context.Context, cfg Config) (*Git, error) {
 		if Kind(kind) == Fetch {
 			n = cmp.Or(cfg.Fetches, n)
 		}
-		g.kinds[kind].slots = newSlots(n, cmp.Or(cfg.Queue.Places, 64), cmp.Or(cfg.Queue.PerParty, 4))
+		g.kinds[kind].slots = newSlots(n, cmp.Or(cfg.Queue.Places, usualPlaces), cmp.Or(cfg.Queue.PerParty, 4))
 		if Kind(kind) != Maintenance {
 			g.kinds[kind].slots.keepOne()
 		}

@@ -15,7 +15,7 @@ import (
 type Run struct {
 	Kind     Kind
 	Party    string // who has the work done, for turns; "" is graspd itself, whose work always gets a place to wait
-	Owner    string // who the work is for; it decides between parties that have as many slots and took as much; "" is nobody
+	Owner    string // who the work is for, or the repository that a Fetch reads; it decides between parties that have as many slots and took as much; "" is nobody
 	Heavy    bool   // the work may take seconds of the processor, and must leave slots for light work
 	At       Dirs
 	Protocol int       // 1 or 2 of git's protocol; else 0

@@ -3,7 +3,6 @@ package gitproc
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -14,7 +13,10 @@ import (
 // slots hands out the slots of one kind of work. Heavy work may have half of them, rounded up; the rest is for light work alone, and light
 // work goes first, so that nobody with a little waits for those with much. But where no heavy work runs, waiting heavy work gets the next
 // slot. A slot goes to the party that has the fewest, of these to the one that took least of the processor lately, and within these to work for
-// the owner with the fewest slots and the least processor time. Of equals the one goes first whose turn is longest ago.
+// the owner with the fewest slots and the least processor time. Of equals the one goes first whose turn is longest ago. But every second slot goes to
+// whoever waits longest of the parties that have none, once that is patience, whatever they took: so nobody is passed for ever.
+//
+// A party that waits keeps one place until it is served or has waited for too long, however many come who took less.
 //
 // One slot beside all may be kept for light work of parties that have no other slot: so who fills all slots keeps nobody waiting.
 type slots struct {
@@ -28,7 +30,8 @@ type slots struct {
 	theirs  map[string]int // slots of each owner that has any
 	heavy   int            // slots of heavy work
 	waiting map[string][]*waiter
-	turn    []string // the parties with work that waits; the one whose turn is longest ago in front
+	turn    []string      // the parties with work that waits; the one whose turn is longest ago in front
+	byAge   map[bool]bool // whether the next slot for heavy work, or light work, goes to whoever waits longest
 	queued  int
 	burden  int // how many of those are heavy
 	refused uint64
@@ -48,17 +51,22 @@ type work struct {
 
 type waiter struct {
 	work
+	since   time.Time
 	granted chan struct{}
 	sent    chan struct{} // closed when makeRoom sends it away
 }
 
 // heavyFraction says which part of the places heavy work may take: one in so many.
-const heavyFraction = 4
+const heavyFraction = 2
+
+// usualPlaces is how much work may wait: so much that many parties find one place each.
+const usualPlaces = 256
 
 func newSlots(n, places, perParty int) *slots {
 	return &slots{
 		places: places, perParty: perParty, free: n, heavies: (n + 1) / 2,
 		running: map[string]int{}, theirs: map[string]int{}, waiting: map[string][]*waiter{}, active: map[*active]bool{}, all: n,
+		byAge: map[bool]bool{},
 	}
 }
 
@@ -72,10 +80,7 @@ func (s *slots) take(ctx context.Context, c work) error {
 		return ErrBusy
 	}
 	err := s.await(ctx, w)
-	if err == errSent {
-		return ErrBusy
-	}
-	if err != nil && !s.leave(w) { // it got its slot meanwhile
+	if err != nil && s.leave(w) {
 		s.give(c)
 	}
 	return err
@@ -117,7 +122,7 @@ func (s *slots) await(ctx context.Context, w *waiter) error {
 		case <-w.granted:
 			return nil
 		case <-w.sent:
-			return errSent
+			return ErrBusy
 		case <-press.C:
 			if waited += pressEvery; waited > patience {
 				s.press(w)
@@ -137,7 +142,7 @@ func (s *slots) await(ctx context.Context, w *waiter) error {
 func (s *slots) ask(c work) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &waiter{work: c, granted: make(chan struct{}), sent: make(chan struct{})}
+	w := &waiter{work: c, since: time.Now(), granted: make(chan struct{}), sent: make(chan struct{})}
 	if s.free > 0 && s.may(w) {
 		s.free--
 		s.grant(w)
@@ -177,12 +182,9 @@ func (s *slots) hasRoom(c work) bool {
 	return s.queued < s.places || s.makeRoom(work{party: c.party})
 }
 
-// errSent says that makeRoom has sent work away.
-var errSent = errors.New("others who have fewer came")
-
 // makeRoom sends away the last waiting work of the party that has the most waiting, and reports whether it did. That party must have more
-// waiting than the party of c would have, or as much and have taken more of the processor lately. For heavy work only heavy work gives way.
-// The caller holds mu.
+// waiting than the party of c would have, or as much and have taken more of the processor lately. A party keeps one place. For heavy work only
+// heavy work gives way. The caller holds mu.
 func (s *slots) makeRoom(c work) bool {
 	now := time.Now()
 	has := func(party string) (n, last int) {
@@ -198,7 +200,7 @@ func (s *slots) makeRoom(c work) bool {
 		m, _ := has(b)
 		return cmp.Or(n-m-more, s.taken.Seconds(now, a)-s.taken.Seconds(now, b))
 	}
-	others := slices.DeleteFunc(slices.Clone(s.turn), func(p string) bool { n, _ := has(p); return p == "" || n == 0 })
+	others := slices.DeleteFunc(slices.Clone(s.turn), func(p string) bool { n, _ := has(p); return p == "" || n < 2 })
 	if len(others) == 0 {
 		return false
 	}
@@ -238,16 +240,19 @@ func (s *slots) grant(w *waiter) {
 	close(w.granted)
 }
 
-// leave gives up the place of w, and reports false where w has got its slot.
-func (s *slots) leave(w *waiter) bool {
+// leave gives up the place of w, if it still has one, and reports whether w got its slot meanwhile.
+func (s *slots) leave(w *waiter) (granted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.Index(s.waiting[w.party], w)
-	if i < 0 {
-		return false
+	select {
+	case <-w.granted:
+		return true
+	default:
 	}
-	s.drop(w.party, i)
-	return true
+	if i := slices.Index(s.waiting[w.party], w); i >= 0 {
+		s.drop(w.party, i)
+	}
+	return false
 }
 
 // drop takes waiting work i of a party out. The caller holds mu.
@@ -283,6 +288,7 @@ func (s *slots) give(c work) {
 func (s *slots) pass(w *waiter) {
 	s.free--
 	s.drop(w.party, slices.Index(s.waiting[w.party], w))
+	s.byAge[w.heavy] = !s.byAge[w.heavy]
 	if i := slices.Index(s.turn, w.party); i >= 0 { // the party has had its turn
 		s.turn = append(slices.Delete(s.turn, i, i+1), w.party)
 	}
@@ -324,8 +330,23 @@ func (s *slots) first(heavy bool) *waiter {
 
 // order returns less than 0 where a goes before b, whose turn is longer ago. The caller holds mu.
 func (s *slots) order(now time.Time, a, b *waiter) int {
+	if s.byAge[a.heavy] {
+		switch x, y := s.aged(now, a), s.aged(now, b); {
+		case x && y:
+			return a.since.Compare(b.since)
+		case x:
+			return -1
+		case y:
+			return 1
+		}
+	}
 	return cmp.Or(
 		s.running[a.party]-s.running[b.party], s.taken.Seconds(now, a.party)-s.taken.Seconds(now, b.party),
 		s.theirs[a.owner]-s.theirs[b.owner], s.spent.Seconds(now, a.owner)-s.spent.Seconds(now, b.owner),
 	)
+}
+
+// aged reports whether w has waited for long, and its party has no slot. The caller holds mu.
+func (s *slots) aged(now time.Time, w *waiter) bool {
+	return s.running[w.party] == 0 && now.Sub(w.since) >= patience
 }

@@ -95,6 +95,7 @@ func (d *Disk) serve(ctx context.Context, s shape, c gitproc.Command, r gitproc.
 	}
 	if err == nil {
 		r.Kind, r.At = gitproc.Fetch, gitproc.Dirs{Repository: d.dir.abs(s.repo.path())}
+		r.Owner = s.repo.String() // many addresses that fetch from one repository are not many
 		r.Reads = max(1, r.Reads)
 		out := &firstWrite{Writer: r.Out}
 		cpu := r.CPU

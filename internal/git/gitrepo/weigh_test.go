@@ -162,7 +162,7 @@ exec %s "$@"
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gitproc.Open(t.Context(), gitproc.Config{Program: program, CPUs: 1, Queue: gitproc.Queue{Places: 8}}) // two of them for what is heavy
+	g, err := gitproc.Open(t.Context(), gitproc.Config{Program: program, CPUs: 1, Queue: gitproc.Queue{Places: 4}}) // two of them for what is heavy
 	if err != nil {
 		t.Fatal(err)
 	}
