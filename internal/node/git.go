@@ -112,13 +112,10 @@ func (n *Node) syncGit(who Identity) *gitsync.Sync {
 		s.Fetcher = gitfetch.New(gitfetch.Config{
 			Net: publicnet.Config{AllowPrivate: s.AllowPrivate, Service: c.Service.Host()}, Agent: "graspd/" + c.Version,
 			Authorization: n.credentials(who),
-			Exempt: func(url string) bool {
-				return slices.ContainsFunc(c.mirrors(), func(u grasp.RelayURL) bool { return u.IsSource(url) })
-			},
 		})
 	}
 	x := gitsync.New(gitsync.Config{
-		Host: n.Host, Fetcher: s.Fetcher, Self: n.self, Reticent: c.Private != nil, Concurrency: s.Concurrency, Delay: s.Delay, SweepEvery: s.Every, Now: clock(c.Now),
+		Host: n.Host, Fetcher: s.Fetcher, Self: n.self, Bootstrap: c.mirrors(), Reticent: c.Private != nil, Concurrency: s.Concurrency, Delay: s.Delay, SweepEvery: s.Every, Now: clock(c.Now),
 		Logger: c.Logger.With("component", "git sync"), Faults: n.faults,
 	})
 	n.Host.Watched(hosting.Watch{Stirred: x.Stirred, PushFailed: x.PushFailed})

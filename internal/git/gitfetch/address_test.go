@@ -12,6 +12,7 @@ import (
 
 	"github.com/graspd/graspd/internal/base/publicnet"
 	"github.com/graspd/graspd/internal/git/gitfetch"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 )
 
 // spellings are URLs of what is not the public network, and whether the rule says so or they are no addresses at all.
@@ -44,7 +45,7 @@ func TestNoWayIn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n := one(t, "")
 			inside(n)
-			_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), u)
+			_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), gitfetch.Request{URL: u})
 			refusedAs(t, u, forbidden, err)
 			if dialed, _ := n.seen(); len(dialed) > 0 {
 				t.Errorf("%s: dialed %q", u, dialed)
@@ -53,7 +54,7 @@ func TestNoWayIn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n := one(t, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: "+u+"/info/refs?service=git-upload-pack\r\n\r\n")
 			inside(n)
-			_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), url)
+			_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), gitfetch.Request{URL: url})
 			refusedAs(t, "a redirect to "+u, forbidden, err)
 			if dialed, asked := n.seen(); len(dialed) != 1 || len(asked) != 1 {
 				t.Errorf("a redirect to %s: dialed %q", u, dialed)
@@ -71,7 +72,7 @@ func TestURLsThatAreNone(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := one(t, offers2)
-			_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), u)
+			_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), gitfetch.Request{URL: u})
 			refusedAs(t, u, false, err)
 			if dialed, _ := n.seen(); len(dialed) > 0 {
 				t.Errorf("%s: dialed %q", u, dialed)
@@ -107,63 +108,70 @@ func TestNoProxy(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		n := one(t, offers2, refs2)
-		_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), url)
+		_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), gitfetch.Request{URL: url})
 		if dialed, _ := n.seen(); err != nil || !slices.Equal(dialed, []string{"1.1.1.1:80"}) {
 			t.Errorf("dialed %q, %v", dialed, err)
 		}
 	})
 }
 
-// TestWhatTheOperatorTyped is free of the rule, and where it redirects to is not.
-func TestWhatTheOperatorTyped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := one(t, "")
-		i := 0
-		n.hosts["10.0.0.1:3000"] = func(c io.Writer, _ *http.Request) bool {
-			i++
-			_, err := io.WriteString(c, []string{offers2, refs2, "HTTP/1.1 301 Moved\r\nLocation: /other.git/info/refs?service=git-upload-pack\r\n\r\n"}[i-1])
-			return err == nil
+// implied is the URL of a repository on a bootstrap relay at a private address.
+const implied = "http://10.0.0.1:3000/npub1a/r.git"
+
+// TestWhatTheOperatorImplies is free of the rule, letter by letter, and nothing else on that host is, wherever a redirect comes from.
+func TestWhatTheOperatorImplies(t *testing.T) {
+	moved := func(to string) string {
+		return "HTTP/1.1 301 Moved\r\nLocation: " + to + "/info/refs?service=git-upload-pack\r\n\r\n"
+	}
+	asked := func(t *testing.T, u string, answers ...string) ([]string, error) {
+		n := one(t, moved(implied))
+		for _, addr := range []string{"10.0.0.1:3000", "10.0.0.1:3001", "10.0.0.1:80", "10.0.0.1:443"} {
+			n.hosts[addr] = func(c io.Writer, _ *http.Request) bool {
+				answer := answers[0]
+				answers = append(answers[1:], offers2, refs2)
+				_, err := io.WriteString(c, answer)
+				return err == nil
+			}
 		}
-		c := gitfetch.New(gitfetch.Config{
-			Net: publicnet.Config{Lookup: n.lookup, DialContext: n.dial}, Exempt: func(u string) bool { return u == "http://10.0.0.1:3000/r.git/" },
-		})
-		if _, err := c.Advertised(t.Context(), "http://10.0.0.1:3000/r.git/"); err != nil {
+		_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), gitfetch.Request{URL: u, Exempt: []grasp.Source{implied, "http://10.0.0.1:3001/npub1a/r.git"}})
+		_, list := n.seen()
+		return list, err
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := asked(t, implied, offers2, refs2); err != nil {
 			t.Error(err)
 		}
-		if _, err := c.Advertised(t.Context(), "http://10.0.0.1:3000/r.git"); !errors.Is(err, publicnet.ErrForbidden) {
-			t.Errorf("another spelling: %v", err)
-		}
-		if _, err := c.Advertised(t.Context(), "http://10.0.0.1:3000/r.git/"); !errors.Is(err, publicnet.ErrForbidden) {
-			t.Errorf("a redirect: %v", err)
-		}
 	})
-}
-
-// TestRedirectsToWhatTheOperatorTyped: a server that the operator typed may redirect to a URL that they typed too, and no other server may.
-func TestRedirectsToWhatTheOperatorTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := one(t, "")
-		moved := func(c io.Writer, _ *http.Request) bool {
-			_, err := io.WriteString(c, "HTTP/1.1 301 Moved\r\nLocation: http://10.0.0.1/r.git/info/refs?service=git-upload-pack\r\n\r\n")
-			return err == nil
-		}
-		i := 0
-		n.hosts["10.0.0.1:80"] = func(c io.Writer, _ *http.Request) bool {
-			i++
-			_, err := io.WriteString(c, []string{offers2, refs2}[i%2])
-			return err == nil
-		}
-		n.hosts["10.0.0.2:80"], n.hosts["9.9.9.9:80"] = moved, moved
-		typed := map[string]bool{"http://10.0.0.1/r.git": true, "http://10.0.0.2/r.git": true}
-		c := gitfetch.New(gitfetch.Config{Net: publicnet.Config{Lookup: n.lookup, DialContext: n.dial}, Exempt: func(u string) bool { return typed[u] }})
-		i = 1
-		if _, err := c.Advertised(t.Context(), "http://10.0.0.2/r.git"); err != nil {
-			t.Errorf("from a server that was typed: %v", err)
-		}
-		if _, err := c.Advertised(t.Context(), "http://9.9.9.9/r.git"); !errors.Is(err, publicnet.ErrForbidden) {
-			t.Errorf("from a stranger's server: %v", err)
+		if _, err := asked(t, implied, moved("http://10.0.0.1:3001/npub1a/r.git"), offers2, refs2); err != nil {
+			t.Errorf("a redirect to another that is implied: %v", err)
 		}
 	})
+	synctest.Test(t, func(t *testing.T) {
+		if list, err := asked(t, url); !errors.Is(err, publicnet.ErrForbidden) || len(list) != 1 {
+			t.Errorf("a redirect of a stranger: asked %q, %v", list, err)
+		}
+	})
+	for _, u := range []string{
+		"http://10.0.0.1:3000/npub1b/r.git", "http://10.0.0.1:3000/npub1a/s.git", "http://10.0.0.1:3000/internal/admin", "http://10.0.0.1:3000/npub1a/r.git/x", "http://10.0.0.1:3000/npub1a/r",
+		"http://10.0.0.1:3000/x/../npub1a/r.git", "http://10.0.0.1:3000//npub1a/r.git", "http://10.0.0.1:3000/npub1a//r.git", "http://10.0.0.1:3000/./npub1a/r.git", "http://10.0.0.1:3000/npub1a/../npub1b/y.git",
+		"http://10.0.0.1:3000/npub1a/%72.git", "http://10.0.0.1:3000/npub1a%2Fr.git", "http://10.0.0.1:3000/NPUB1A/r.git", "http://10.0.0.1:3000/npub1a/R.git", "http://10.0.0.1:3000/npub1a/r.git;x", "http://10.0.0.1:3000/",
+		"http://10.0.0.1/npub1a/r.git", "http://10.0.0.1:443/npub1a/r.git", "http://10.0.0.1:03000/npub1a/r.git", "https://10.0.0.1:3000/npub1a/r.git",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if list, err := asked(t, u, offers2, refs2); !errors.Is(err, publicnet.ErrForbidden) || len(list) > 0 {
+				t.Errorf("%s: asked %q, %v", u, list, err)
+			}
+		})
+		synctest.Test(t, func(t *testing.T) {
+			if strings.Contains(u, "/../") || strings.Contains(u, "/./") { // a relative part of a redirect is resolved, as RFC 3986 says
+				return
+			}
+			if list, err := asked(t, implied, moved(u)); !errors.Is(err, publicnet.ErrForbidden) && !strings.Contains(err.Error(), "another scheme") && err != nil || len(list) != 1 {
+				t.Errorf("a redirect to %s: asked %q, %v", u, list, err)
+			}
+		})
+	}
 }
 
 // TestRedirects are followed as git does: thrice, to the refs of another repository, and what follows is asked there.
@@ -197,7 +205,7 @@ func TestRedirects(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := one(t, tt.answers...)
 				n.names["other.example"], n.hosts["2.2.2.2:80"] = []string{"2.2.2.2"}, n.hosts["1.1.1.1:80"]
-				_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), url)
+				_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), gitfetch.Request{URL: url})
 				if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 					t.Error(err)
 				}
@@ -220,7 +228,7 @@ func TestARedirectToASaferScheme(t *testing.T) {
 			io.ReadFull(c, b)
 			hello <- b[0]
 		}}
-		_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), url)
+		_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), gitfetch.Request{URL: url})
 		if dialed, _ := n.seen(); err == nil || !slices.Equal(dialed, []string{"1.1.1.1:80", "1.1.1.1:443"}) || <-hello != 0x16 {
 			t.Errorf("dialed %q, %v", dialed, err)
 		}

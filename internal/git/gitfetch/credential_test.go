@@ -45,7 +45,7 @@ func TestCredentialsGoToTheirServerAlone(t *testing.T) {
 				}
 				return ""
 			}})
-			if _, err := c.Advertised(t.Context(), url); err == nil {
+			if _, err := c.Advertised(t.Context(), gitfetch.Request{URL: url}); err == nil {
 				t.Error("no error")
 			}
 			header := func(at string) string {
@@ -61,7 +61,7 @@ func TestCredentialsGoToTheirServerAlone(t *testing.T) {
 			mu.Unlock()
 		}
 		seen = nil
-		if _, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), url); err == nil || len(seen) != 2 || !strings.HasSuffix(seen[0], " []") {
+		if _, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), gitfetch.Request{URL: url}); err == nil || len(seen) != 2 || !strings.HasSuffix(seen[0], " []") {
 			t.Errorf("without any: %q, %v", seen, err)
 		}
 	})

@@ -14,13 +14,15 @@ import (
 	"github.com/graspd/graspd/internal/base/publicnet"
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 )
 
 // exchange is one fetch: the requests that it takes, one after the other, over one connection where the server lets it.
 type exchange struct {
 	client *Client
 	base   string // the repository's URL without a slash at the end, after redirects
-	typed  bool   // the operator typed the URL, and each that redirects have led to
+	exempt []grasp.Source
+	typed  bool // the operator implies the URL, and each that redirects have led to
 	alive  func()
 	ended  func() error // why the context has ended, nil while it has not
 

@@ -95,7 +95,7 @@ func TestFetchesFromGit(t *testing.T) {
 			}
 
 			// The refs alone.
-			res, err = local(gitfetch.Bounds{}).Advertised(t.Context(), url)
+			res, err = local(gitfetch.Bounds{}).Advertised(t.Context(), gitfetch.Request{URL: url})
 			if err != nil || !reflect.DeepEqual(res.Refs, wantRefs(t, dir)) || res.Requests != 1+version/2 {
 				t.Errorf("%+v, %v", res, err)
 			}
@@ -241,10 +241,10 @@ func TestFiveThousandTags(t *testing.T) {
 		t.Fatalf("%d refs, lacks %d, %d requests, %d packs, %v", len(res.Refs.List), len(res.Lacks), res.Requests, len(packs), err)
 	}
 	has(t, mine, want[0], want[2500], want[5000])
-	if _, err := local(gitfetch.Bounds{Refs: 5000}).Advertised(t.Context(), url); !errors.Is(err, gitfetch.ErrTooMuch) {
+	if _, err := local(gitfetch.Bounds{Refs: 5000}).Advertised(t.Context(), gitfetch.Request{URL: url}); !errors.Is(err, gitfetch.ErrTooMuch) {
 		t.Errorf("more refs than are allowed: %v", err)
 	}
-	if _, err := local(gitfetch.Bounds{AdvertBytes: 100_000}).Advertised(t.Context(), url); !errors.Is(err, gitfetch.ErrTooMuch) {
+	if _, err := local(gitfetch.Bounds{AdvertBytes: 100_000}).Advertised(t.Context(), gitfetch.Request{URL: url}); !errors.Is(err, gitfetch.ErrTooMuch) {
 		t.Errorf("more bytes of them than are allowed: %v", err)
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/graspd/graspd/internal/base/publicnet"
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 )
 
 // Config says how a Client fetches. The zero Config is right for production.
 type Config struct {
-	Net    publicnet.Config      // how connections are dialed; strangers' URLs lead to public addresses only
-	Exempt func(url string) bool // URLs that the operator typed, free of the address rule; nil: none
-	Agent  string                // "graspd" if empty
+	Net   publicnet.Config // how connections are dialed; strangers' URLs lead to public addresses only
+	Agent string           // "graspd" if empty
 	// Authorization is the value of that header for requests to a repository, by its URL after redirects; "" is none. Nil: none.
 	Authorization func(repository string) string
 	Bounds        Bounds // zero fields have defaults
@@ -76,6 +76,7 @@ func New(cfg Config) *Client {
 // Request says which objects a caller wants of one server.
 type Request struct {
 	URL    string               // as the announcement writes it; with or without a slash at the end
+	Exempt []grasp.Source       // URLs that the operator implies for the wanted repository, free of the address rule, letter by letter
 	Groups [][]gitwire.ObjectID // of wanted objects; a group is of use only with all of its objects
 	Haves  []gitwire.ObjectID   // tips that are complete here; the first 256 are told
 	// MaxBytes bounds all packs together; 0: 512 MiB.
@@ -112,9 +113,10 @@ func (c *Client) Fetch(ctx context.Context, r Request) (Result, error) {
 	return c.run(ctx, r, func(ctx context.Context, s *exchange, a *advert) error { return s.take(ctx, r, a) })
 }
 
-// Advertised asks the server for its refs, and for nothing else. Advertised fails as Fetch does.
-func (c *Client) Advertised(ctx context.Context, url string) (Result, error) {
-	return c.run(ctx, Request{URL: url}, func(context.Context, *exchange, *advert) error { return nil })
+// Advertised asks the server for its refs, and for nothing else that r wants. Advertised fails as Fetch does.
+func (c *Client) Advertised(ctx context.Context, r Request) (Result, error) {
+	r.Groups = nil
+	return c.run(ctx, r, func(context.Context, *exchange, *advert) error { return nil })
 }
 
 // run opens an exchange, reads the refs, and calls then for the rest.
@@ -122,7 +124,8 @@ func (c *Client) run(ctx context.Context, r Request, then func(context.Context, 
 	late := fmt.Errorf("%w: not through after %v", ErrSilent, c.cfg.Bounds.Total)
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Bounds.Total, late)
 	defer cancel()
-	s := &exchange{client: c, base: strings.TrimRight(r.URL, "/"), typed: c.typed(r.URL), alive: r.Alive, left: cmp.Or(r.MaxBytes, maxPacks)}
+	s := &exchange{client: c, base: strings.TrimRight(r.URL, "/"), exempt: r.Exempt, alive: r.Alive, left: cmp.Or(r.MaxBytes, maxPacks)}
+	s.typed = s.implied(r.URL)
 	s.ended = func() error { return context.Cause(ctx) }
 	defer s.close()
 	a, err := s.advertised(ctx)
@@ -141,8 +144,8 @@ func (c *Client) run(ctx context.Context, r Request, then func(context.Context, 
 	return s.res, fmt.Errorf("fetch %s: %w", safetext.Printable(r.URL), err)
 }
 
-// typed reports whether the operator typed a URL.
-func (c *Client) typed(url string) bool { return c.cfg.Exempt != nil && c.cfg.Exempt(url) }
+// implied reports whether a URL is one of those that the operator implies.
+func (s *exchange) implied(url string) bool { return slices.Contains(s.exempt, grasp.Source(url)) }
 
 // packError marks an error that the caller's Pack returned.
 type packError struct{ error }

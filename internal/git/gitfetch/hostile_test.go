@@ -302,7 +302,7 @@ func TestNamesOfRefs(t *testing.T) {
 	}
 	for _, answers := range [][]string{{offers2, answer("result", append(lines, "flush")...)}, {answer("advertisement", append(zero, "flush")...)}} {
 		synctest.Test(t, func(t *testing.T) {
-			res, err := one(t, answers...).client(gitfetch.Bounds{}).Advertised(t.Context(), url)
+			res, err := one(t, answers...).client(gitfetch.Bounds{}).Advertised(t.Context(), gitfetch.Request{URL: url})
 			if err != nil {
 				t.Fatal(err)
 			}

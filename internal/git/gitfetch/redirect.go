@@ -40,7 +40,7 @@ func redirects(status int) bool {
 }
 
 // follow changes the repository's URL to where a redirect leads. As with git, the redirect has to lead to the same path below the new
-// URL. A scheme may become a safer one. No stranger's URL leads to one that the operator typed, as that may be in the operator's own network.
+// URL. A scheme may become a safer one. No stranger's URL leads to one that the operator implies, as that may be in the operator's own network.
 func (s *exchange) follow(to string) error {
 	from, err := url.Parse(s.base + advertPath)
 	if err != nil {
@@ -58,6 +58,6 @@ func (s *exchange) follow(to string) error {
 	if !is || strings.Contains(base, "?") {
 		return protocol("redirected to %s, which is not info/refs of a repository", quote(to))
 	}
-	s.base, s.typed = base, s.typed && s.client.typed(base)
+	s.base, s.typed = base, s.typed && s.implied(base)
 	return nil
 }

@@ -45,10 +45,10 @@ func TestOverTLS(t *testing.T) {
 		t.Fatalf("%+v over %d connections, %v", res, len(h.from), err)
 	}
 	has(t, mine, main)
-	if _, err := c.Advertised(t.Context(), s.URL+"/away"); err == nil || !strings.Contains(err.Error(), "another scheme") {
+	if _, err := c.Advertised(t.Context(), gitfetch.Request{URL: s.URL + "/away"}); err == nil || !strings.Contains(err.Error(), "another scheme") {
 		t.Errorf("a redirect: %v", err)
 	}
-	_, err = local(gitfetch.Bounds{}).Advertised(t.Context(), s.URL+"/some/r.git")
+	_, err = local(gitfetch.Bounds{}).Advertised(t.Context(), gitfetch.Request{URL: s.URL + "/some/r.git"})
 	if unknown, is := errors.AsType[x509.UnknownAuthorityError](err); !is {
 		t.Errorf("a certificate that nobody vouches for: %v, %v", err, unknown)
 	}

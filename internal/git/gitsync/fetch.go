@@ -15,6 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/git/hosting"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
@@ -47,7 +48,7 @@ func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	if !errors.Is(err, context.Canceled) {
 		s.counts.time(err != nil, s.cfg.Now().Mono-began.Mono)
 	}
-	out.Answer, out.Retry = answerOf(err, result)
+	out.Answer, out.Retry = s.answerTo(f, result, err)
 	out.Brought, out.Requests = append(out.Brought, taking.Brought...), result.Requests
 	if notTaken(err) && len(lack.Needs) == 1 && len(f.Needs) == 1 {
 		s.refused.put(lack.Needs[0].IDs)
@@ -69,7 +70,7 @@ func noLonger(events []nostr.ID, lack refdb.Lack) (out []nostr.ID) {
 // ask fetches the missing data from a server, and tells the plan when the server is quiet and when it has sent everything. It returns in words
 // what did not come.
 func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack refdb.Lack, taking *hosting.Taking) (gitfetch.Result, string, error) {
-	r := gitfetch.Request{URL: string(f.Source), Haves: taking.Haves(), MaxBytes: taking.MaxBytes()}
+	r := gitfetch.Request{URL: string(f.Source), Exempt: grasp.Implied(s.cfg.Bootstrap, f.Of), Haves: taking.Haves(), MaxBytes: taking.MaxBytes()}
 	if s.cfg.Reticent && !slices.Contains(lack.Sources, f.Source) {
 		r.Haves = nil
 	}
@@ -108,6 +109,16 @@ func yielded(ctx context.Context, err error) error {
 		return cause
 	}
 	return err
+}
+
+// answerTo returns what a fetch tells about its server, as answerOf does. That a stranger's URL is not dialed tells nothing about the server
+// of a bootstrap relay, which graspd asks under the repositories' own URLs all the same.
+func (s *Sync) answerTo(f gitplan.Fetch, r gitfetch.Result, err error) (gitplan.Answer, time.Duration) {
+	server := f.Source.Server()
+	if errors.Is(err, publicnet.ErrForbidden) && r.Requests == 0 && slices.ContainsFunc(grasp.Implied(s.cfg.Bootstrap, f.Of), func(u Source) bool { return u.Server() == server }) {
+		return gitplan.Ours, 0
+	}
+	return answerOf(err, r)
 }
 
 // answerOf returns what the error of a fetch tells about the server, and for how long the server wants to be left alone.
@@ -166,7 +177,7 @@ func (s *Sync) count(f gitplan.Fetch, r gitfetch.Result, text string, taking *ho
 
 // survey compares the refs that a server advertises with those that are served here.
 func (s *Sync) survey(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
-	r, err := s.cfg.Fetcher.Advertised(ctx, string(f.Source))
+	r, err := s.cfg.Fetcher.Advertised(ctx, gitfetch.Request{URL: string(f.Source), Exempt: grasp.Implied(s.cfg.Bootstrap, f.Of)})
 	s.counts.surveys.Add(1)
 	text := ""
 	if err == nil {
@@ -180,6 +191,6 @@ func (s *Sync) survey(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 		}
 	}
 	s.book.noted(f, s.cfg.Now().Wall, err, text)
-	answer, retry := answerOf(err, r)
+	answer, retry := s.answerTo(f, r, err)
 	return gitplan.Outcome{Answer: answer, Retry: retry, Requests: r.Requests}
 }

@@ -25,18 +25,19 @@ import (
 // Fetcher asks a git server. *gitfetch.Client is one.
 type Fetcher interface {
 	Fetch(context.Context, gitfetch.Request) (gitfetch.Result, error)
-	Advertised(ctx context.Context, url string) (gitfetch.Result, error)
+	Advertised(context.Context, gitfetch.Request) (gitfetch.Result, error)
 }
 
 // Config says what a Sync works with. Host and Fetcher are needed.
 type Config struct {
 	Host        *hosting.Host
 	Fetcher     Fetcher
-	Self        nostr.PubKey  // spreads the waits of different relays
-	Reticent    bool          // graspd tells no server what it has that the announcements do not name
-	Concurrency int           // fetches at once; 0 is 8
-	Delay       time.Duration // before the first sweep; 0 is 5 s
-	SweepEvery  time.Duration // between two sweeps over all repositories; 0 is an hour
+	Self        nostr.PubKey     // spreads the waits of different relays
+	Bootstrap   []grasp.RelayURL // relays that the operator names; a repository's own URL on them is free of the rule for addresses
+	Reticent    bool             // graspd tells no server what it has that the announcements do not name
+	Concurrency int              // fetches at once; 0 is 8
+	Delay       time.Duration    // before the first sweep; 0 is 5 s
+	SweepEvery  time.Duration    // between two sweeps over all repositories; 0 is an hour
 	Now         func() backoff.Now
 	Logger      *slog.Logger    // nil is silent
 	Faults      *contain.Faults // takes contained faults; nil drops them

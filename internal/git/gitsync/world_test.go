@@ -61,6 +61,7 @@ type site struct {
 	wanted [][]gitwire.ObjectID // in the last request
 	every  []gitwire.ObjectID   // that it was ever asked for
 	told   []gitwire.ObjectID   // tips that are here, at the last request
+	exempt []grasp.Source       // of the rule for addresses, at the last request
 }
 
 func (s *site) showsID(id gitwire.ObjectID) bool {
@@ -166,14 +167,14 @@ func (w *world) asked(server string) (n int) {
 	return n
 }
 
-func (w *world) visit(url string) (s site, is bool) {
+func (w *world) visit(r gitfetch.Request) (s site, is bool) {
 	w.mu.Lock()
-	x := w.sites[url]
+	x := w.sites[r.URL]
 	if x == nil {
 		w.mu.Unlock()
 		return s, false
 	}
-	x.asked = append(x.asked, time.Since(w.began))
+	x.asked, x.exempt = append(x.asked, time.Since(w.began)), r.Exempt
 	s = *x
 	w.mu.Unlock()
 	if s.meet != nil {
@@ -184,7 +185,7 @@ func (w *world) visit(url string) (s site, is bool) {
 
 // Fetch implements gitsync.Fetcher.
 func (w *world) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch.Result, err error) {
-	s, is := w.visit(r.URL)
+	s, is := w.visit(r)
 	switch {
 	case !is:
 		return res, errors.New("no such host")
@@ -240,8 +241,8 @@ func (w *world) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch.Res
 }
 
 // Advertised implements gitsync.Fetcher.
-func (w *world) Advertised(_ context.Context, url string) (gitfetch.Result, error) {
-	s, is := w.visit(url)
+func (w *world) Advertised(_ context.Context, r gitfetch.Request) (gitfetch.Result, error) {
+	s, is := w.visit(r)
 	if !is {
 		return gitfetch.Result{}, errors.New("no such host")
 	}

@@ -60,23 +60,25 @@ func (u RelayURL) Source(owner nostr.PubKey, identifier string) (Source, bool) {
 	return Source("http" + strings.TrimPrefix(p.scheme, "ws") + "://" + joinHost(p.host, p.port) + p.path), true
 }
 
-// IsSource reports whether raw is the URL that u.Source returns for a repository, whose identifier does not lead elsewhere where a server reads
-// its slashes and dots as those of a path.
-func (u RelayURL) IsSource(raw string) bool {
-	base, ok := strings.CutPrefix(string(u), "ws")
-	if !ok || strings.Contains(base, "?") {
-		return false
+// Implied returns the URLs that an operator implies for a repository who names relays: the repository's own on each relay that may be a GRASP
+// server. A contributed repository has none, nor has one whose identifier leads elsewhere where a server reads it as a path.
+func Implied(relays []RelayURL, of nip34.Address) (out []Source) {
+	if IsContributed(of) || leadsAway(of.D) {
+		return nil
 	}
-	path, ok := strings.CutPrefix(raw, "http"+base)
-	if !ok {
-		return false
+	for _, u := range relays {
+		if s, ok := u.Source(of.PubKey, of.D); ok {
+			out = append(out, s)
+		}
 	}
-	owner, identifier, rest, err := ParseRepositoryPath(path)
-	if err != nil || rest != "" || slices.Contains(strings.FieldsFunc(identifier, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
-		return false
-	}
-	canonical, ok := u.Source(owner, identifier)
-	return ok && string(canonical) == raw
+	return out
+}
+
+// leadsAway reports whether an identifier may leave the place of its owner at a server that decodes it, once or more often, before it reads
+// slashes and dots.
+func leadsAway(identifier string) bool {
+	parts := strings.FieldsFunc(identifier, func(r rune) bool { return r == '/' || r == '\\' })
+	return len(parts) == 0 || strings.Contains(identifier, "%") || slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(p, "..") })
 }
 
 // Host returns the host without port and brackets.

@@ -86,24 +86,35 @@ func TestSourceOfARelay(t *testing.T) {
 		if string(s) != want || ok != (want != "") {
 			t.Errorf("%s: %q %v", relay, s, ok)
 		}
-		if ok && !relay.IsSource(string(s)) {
-			t.Errorf("%s is none of %s", s, relay)
-		}
 		if parsed, err := grasp.ParseSource(string(s)); ok && (err != nil || parsed != s) {
 			t.Errorf("%s is %s to others, %v", s, parsed, err)
 		}
 	}
-	relay := grasp.RelayURL("ws://10.0.0.1")
-	for _, url := range []string{
-		"http://10.0.0.1/admin", "http://10.0.0.1", "http://10.0.0.1:80/" + npub + "/x.git", "http://10.0.0.10/" + npub + "/x.git", "https://10.0.0.1/" + npub + "/x.git",
-		"http://10.0.0.1/" + npub + "/x.git/info", "http://10.0.0.1/" + npub + "/../x.git", "http://10.0.0.1/a/" + npub + "/x.git", "http://10.0.0.1@x/" + npub + "/x.git",
-		"http://10.0.0.1/" + npub + "/..%2F..%2Fadmin%2Fx.git", "http://10.0.0.1/" + npub + "/..%5Cx.git", "http://10.0.0.1/" + npub + "/a%2F..%2Fx.git", "http://10.0.0.1/" + npub + "/%78.git", "http://10.0.0.1/" + npub + "/x.git/", "http://10.0.0.1/" + npub + "/x%2egit",
-	} {
-		if relay.IsSource(url) {
-			t.Errorf("%s counts as a repository of %s", url, relay)
+}
+
+// What an operator names implies one URL for each repository: its own.
+func TestImplied(t *testing.T) {
+	pk := nostr.PubKey{1}
+	npub := nip19.Npub(pk)
+	relays := []grasp.RelayURL{"ws://10.0.0.1:3000", "wss://old.example.org/base", "wss://old.example.org/?token=1"}
+	at := func(kind nostr.Kind, d string) []grasp.Source {
+		return grasp.Implied(relays, nip34.Address{Kind: kind, PubKey: pk, D: d})
+	}
+	for d, path := range map[string]string{"tool": "tool", "a b": "a%20b", "a/b": "a%2Fb", "a.b..c": "a.b..c", ".": ".", "a?b#c": "a%3Fb%23c", "ü": "%C3%BC"} {
+		if got, want := at(nip34.KindRepository, d), []grasp.Source{
+			grasp.Source("http://10.0.0.1:3000/" + npub + "/" + path + ".git"), grasp.Source("https://old.example.org/base/" + npub + "/" + path + ".git"),
+		}; !slices.Equal(got, want) {
+			t.Errorf("%q: %q", d, got)
 		}
 	}
-	if u := grasp.RelayURL("ws://10.0.0.1/?a=b"); u.IsSource("http://10.0.0.1/?a=b/" + npub + "/x.git") {
-		t.Error("a relay with a query has repositories")
+	for _, d := range []string{
+		"", "/", "..", "../admin", "../../admin", "a/../../admin", `..\admin`, `a\..\..\admin`, "..;/admin", "a/..;x/../admin", "%2e%2e%2fadmin", "%252e%252e%252fadmin", "a/%2e%2e/b", "100%",
+	} {
+		if got := at(nip34.KindRepository, d); got != nil {
+			t.Errorf("%q leads to %q", d, got)
+		}
+	}
+	if got := grasp.Implied(relays, grasp.Contributed(pk, "tool")); got != nil {
+		t.Errorf("a contributed repository is at %q", got)
 	}
 }

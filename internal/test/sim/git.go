@@ -85,8 +85,8 @@ type neighbours struct{ g *Graspd }
 var errUnreachable = errors.New("the server cannot be reached")
 
 // Advertised returns the refs that a neighbour serves.
-func (n neighbours) Advertised(ctx context.Context, source string) (gitfetch.Result, error) {
-	_, refs, err := n.find(ctx, source)
+func (n neighbours) Advertised(ctx context.Context, r gitfetch.Request) (gitfetch.Result, error) {
+	_, refs, err := n.find(ctx, r.URL)
 	return gitfetch.Result{Refs: refs, Requests: 2}, err
 }
 
