@@ -32,6 +32,9 @@ func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (
 	if err != nil {
 		return Received{}, fmt.Errorf("receiving a pack: %w", err)
 	}
+	if r.Whole != nil {
+		r.Whole()
+	}
 	given := unpackTime(in.n)
 	weight, err := weigh(ctx, whole)
 	q.cpu, q.owner, q.heavy = proveFactor*given, r.Owner, weight.heavy

@@ -77,6 +77,7 @@ type Receiving struct {
 	Party      string
 	Owner      string                  // for whom the work is
 	Grown      func(bytes int64) error // nil, or called with how much came in so far; its error ends the transfer
+	Whole      func()                  // nil, or called once when the whole pack is here, before git works on it; must not wait
 }
 
 // Received counts what came in with a pack.

@@ -174,14 +174,14 @@ func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reade
 	}()
 	l := t.h.limits()
 	_, err = q.Receive(reading, pack, gitrepo.Receiving{
-		MaxBytes: l.Push, MaxObjects: l.Objects, Party: t.party, Owner: t.lack.Of.PubKey.String(), Grown: func(n int64) error {
+		MaxBytes: l.Push, MaxObjects: l.Objects, Party: t.party, Owner: t.lack.Of.PubKey.String(), Whole: disk.whole, Grown: func(n int64) error {
 			if err := disk.cover(reading, n); err != nil {
 				return err
 			}
 			return t.grown(ctx, needs)
 		},
 	})
-	if err = disk.whole(reading, err); err != nil {
+	if err = disk.read(reading, err); err != nil {
 		return err
 	}
 	proof, err := q.Prove(ctx, t.proving(needs))

@@ -25,10 +25,27 @@ type payers struct {
 
 func (p *payers) init() { p.of, p.busy = map[nip34.Address]string{}, map[string]bool{} }
 
-// pushed notes who pays for the copies of a repository.
-func (p *payers) pushed(of nip34.Address, network string) {
+// pushed notes who pays for the copies of a repository; "" is nobody. undo takes that back where nothing came of the push.
+func (p *payers) pushed(of nip34.Address, network string) (undo func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	before := p.of[of]
+	p.set(of, network)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.of[of] == network {
+			p.set(of, before)
+		}
+	}
+}
+
+// set notes who pays for a repository. The caller holds mu.
+func (p *payers) set(of nip34.Address, network string) {
+	if network == "" {
+		delete(p.of, of)
+		return
+	}
 	p.of[of] = network
 }
 

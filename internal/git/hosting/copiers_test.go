@@ -55,6 +55,31 @@ func TestCopiesTakeTurns(t *testing.T) {
 	}
 }
 
+// TestNobodyPaysForWhatDidNotCome: a push of which nothing came, or of nobody's address, leaves no entry.
+func TestNobodyPaysForWhatDidNotCome(t *testing.T) {
+	var p payers
+	p.init()
+	of := nip34.Address{D: "tool"}
+	p.pushed(of, "one")()
+	p.pushed(of, "")
+	if len(p.of) != 0 {
+		t.Errorf("%v", p.of)
+	}
+	p.pushed(of, "one")
+	undo := p.pushed(of, "two")
+	p.pushed(of, "three")
+	if undo(); p.party(of) != "three" {
+		t.Errorf("%s pays, and not who pushed since", p.party(of))
+	}
+	p.pushed(of, "four")()
+	if p.party(of) != "three" {
+		t.Errorf("%s pays, and not who pushed before", p.party(of))
+	}
+	if p.pushed(of, ""); p.party(of) != unknownPayer {
+		t.Errorf("%s pays for what the operator pushed", p.party(of))
+	}
+}
+
 // TestWhatIsPostponedIsTriedAgain: a copy that would begin one repository too many is not given up.
 func TestWhatIsPostponedIsTriedAgain(t *testing.T) {
 	if err := (reason{ManyNew, "later"}); hopeless(err) || !postponed(err) || !told(err) {

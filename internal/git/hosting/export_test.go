@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -34,6 +35,13 @@ func (h *Host) Newcomers() int { return len(h.newcomers.by) }
 
 // RoomForPacks is how many bytes unfinished packs may still take.
 func (h *Host) RoomForPacks() int64 { return h.unfinished.Left() }
+
+// GivesWay reports whether an unfinished pack would give way to one of somebody else.
+func (h *Host) GivesWay() bool {
+	g, _, instead := h.unfinished.Try(fair.Party{Network: "somebody else"}, h.unfinished.Left()+1)
+	g.GiveBack()
+	return instead != nil
+}
 
 // Unreturned names what unfinished packs have not given back, where no upload waits for its event.
 func (h *Host) Unreturned() []string {

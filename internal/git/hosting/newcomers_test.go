@@ -111,6 +111,43 @@ func TestManyBeginAtOnce(t *testing.T) {
 	}
 }
 
+// TestAPushThatEndsInNothingBeginsNothing: what the state forbids by the time that the pack is here does not count as a new repository.
+func TestAPushThatEndsInNothingBeginsNothing(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	e, r, pk := w.announce(1, "tool", now), w.newRepo(), key(1)
+	tip := r.commit("one")
+	for i := range hosting.NewPerOwner - 1 {
+		w.host.Begun(from(fmt.Sprint(i), fmt.Sprint(i)), pk.String())
+	}
+	push := func() []gitwire.Outcome {
+		return w.host.Push(t.Context(), githttp.PushCall{
+			Of: addressOf(e), From: "192.0.2.1", Network: "192.0.2.1", Pack: strings.NewReader(w.pack(r, tip)), Progress: func(string) {},
+			Push: &gitwire.Push{Commands: []gitwire.Command{{Ref: "refs/heads/main", New: ok(gitwire.ParseObjectID([]byte(tip)))}}},
+		}).Outcomes
+	}
+	w.state(1, "tool", now, "refs/heads/main", tip)
+	w.copies.whole.Store(new(func(tell func()) {
+		tell()
+		w.state(1, "tool", now+1, "refs/heads/main", strings.Repeat("1", 40))
+	}))
+	if got := push(); got[0].Refused == "" {
+		t.Fatal("the push is taken")
+	}
+	giveBack, err := w.host.Begin(from("a", "b"), pk.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	giveBack()
+	w.copies.whole.Store(nil)
+	w.state(1, "tool", now+2, "refs/heads/main", tip)
+	if got := push(); got[0].Refused != "" {
+		t.Fatal(got[0].Refused)
+	}
+	if _, err := w.host.Begin(from("a", "b"), pk.String()); err == nil {
+		t.Error("what the push began does not count")
+	}
+}
+
 // TestWhatComesFromElsewhereBeginsRepositoriesToo: git data of other servers counts for the owner, unless the operator trusts them, and comes later.
 func TestWhatComesFromElsewhereBeginsRepositoriesToo(t *testing.T) {
 	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{trusts: func(pk nostr.PubKey) bool { return pk == key(9) }})

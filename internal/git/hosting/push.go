@@ -29,6 +29,7 @@ type push struct {
 	extended time.Time // when the waits that it ends were last prolonged
 	counted  int64     // bytes of it that its uploads were last counted with
 	held     bool      // its quarantine waits for events from now on
+	landed   bool      // what it brought is in the repository
 }
 
 // Push does all of a push but HTTP. When it returns, the events that waited for it are durable and served, and the files of refs are written.
@@ -137,7 +138,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 		return v, err
 	}
 	defer func() {
-		if err != nil {
+		if !p.landed && !p.held {
 			giveBack()
 		}
 	}()
@@ -155,7 +156,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	if p.call.Push.NeedsPack() {
 		pack := &incoming{from: p.call.Pack}
 		_, err := q.Receive(reading, pack, p.receiving(reading, disk))
-		if err = disk.whole(reading, err); err != nil {
+		if err = disk.read(reading, err); err != nil {
 			return v, pack.blame(err)
 		}
 	}
@@ -181,7 +182,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 
 func (p *push) receiving(ctx context.Context, disk unfinished) gitrepo.Receiving {
 	l := p.h.limits()
-	return gitrepo.Receiving{MaxBytes: l.Push, MaxObjects: l.Objects, Party: p.call.Network, Owner: p.call.Of.PubKey.String(), Grown: func(n int64) error {
+	return gitrepo.Receiving{MaxBytes: l.Push, MaxObjects: l.Objects, Party: p.call.Network, Owner: p.call.Of.PubKey.String(), Whole: disk.whole, Grown: func(n int64) error {
 		if err := disk.cover(ctx, n); err != nil {
 			return err
 		}
@@ -304,9 +305,13 @@ func (p *push) hold(ctx context.Context, q gitrepo.Quarantine, disk unfinished) 
 // land moves the proven objects into the repository, in one commit with the log.
 func (p *push) land(ctx context.Context, q gitrepo.Quarantine, proof gitrepo.Proof) (v refs.Verdict, err error) {
 	p.call.Progress("everything is here and proven; committing")
-	p.h.payers.pushed(p.call.Of, p.call.Network)
+	// The jobs that follow the commit ask who pays.
+	undo := p.h.payers.pushed(p.call.Of, p.call.Network)
 	peeled := peeledOf(p.proving().Tips, proof) // the proof knows nothing of other tags that the state names
 	v, err = p.h.arrive(ctx, refdb.Arrival{Of: p.call.Of, Push: &p.refs, Peeled: peeled, Bytes: proof.Bytes}, q)
+	if p.landed = err == nil && (v.State != nil || len(v.PullRequests) > 0); !p.landed {
+		undo()
+	}
 	if err != nil {
 		return v, err
 	}

@@ -83,9 +83,12 @@ func (u unfinished) cover(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// whole notes how the pack was read. What is left to do is this server's work, and nobody makes it give way. It returns err, or errYields where the pack
-// was not read to its end to give way.
-func (u unfinished) whole(ctx context.Context, err error) error {
+// whole notes that the pack is here to its end. What is left to do is this server's work, however long it waits for its turn, and nobody makes it
+// give way.
+func (u unfinished) whole() { u.Revocable(nil) }
+
+// read notes how the pack was read. It returns err, or errYields where the pack was not read to its end to give way.
+func (u unfinished) read(ctx context.Context, err error) error {
 	u.Revocable(nil)
 	if err != nil && context.Cause(ctx) == error(errYields) {
 		return errYields

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
@@ -144,5 +145,39 @@ func TestAPackThatWaitsForItsEventKeepsWhatItTakes(t *testing.T) {
 	r.must("push", w.cloneURL(repo), tip+":refs/nostr/"+strings.Repeat("0a", 32))
 	if took := before - w.host.RoomForPacks(); took < size/2 || took > size {
 		t.Errorf("an upload of about 300 KB takes %d bytes from the account", took)
+	}
+}
+
+// TestAWholePackDoesNotGiveWay: what is left to do then is this server's work, however long it takes.
+func TestAWholePackDoesNotGiveWay(t *testing.T) {
+	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{space: func() *store.Disk { return &store.Disk{Free: 1<<30 + 16<<20, Floor: 1 << 30} }})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	if err := os.WriteFile(filepath.Join(r.dir, "noise"), []byte(noise(5<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tip := r.commit("one")
+	w.state(1, "tool", now, "refs/heads/main", tip)
+	other := w.announce(2, "drip", now)
+	w.state(2, "drip", now, "refs/heads/main", tip)
+	whole := 0
+	w.copies.whole.Store(new(func(tell func()) {
+		if whole++; !w.host.GivesWay() {
+			t.Error("a pack on its way does not give way, so this test shows nothing")
+		}
+		if tell(); w.host.GivesWay() {
+			t.Error("a whole pack gives way")
+		}
+	}))
+	pack := w.pack(r, tip)
+	got := w.host.Push(t.Context(), githttp.PushCall{
+		Of: addressOf(repo), From: "192.0.2.1", Network: "192.0.2.1", Pack: strings.NewReader(pack), Progress: func(string) {},
+		Push: &gitwire.Push{Commands: []gitwire.Command{{Ref: "refs/heads/main", New: ok(gitwire.ParseObjectID([]byte(tip)))}}},
+	})
+	if got.Unpack != "" || whole != 1 {
+		t.Errorf("%q; whole %d times", got.Unpack, whole)
+	}
+	w.pass(20 * time.Second) // so that nobody else wants room
+	if _, err := w.comes(other, pack); err != nil || whole != 2 {
+		t.Errorf("%v; whole %d times", err, whole)
 	}
 }

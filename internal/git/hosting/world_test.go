@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -83,6 +84,37 @@ type copies struct {
 	begins func() // called where a copy begins, once; nil is nothing
 
 	hold chan struct{} // Part waits until it is closed; nil is that it does not
+
+	whole atomic.Pointer[func(tell func())] // called when a pack is here, before git works on it; tell tells the host
+}
+
+// Begin begins a quarantine that tells when its pack is here.
+func (u unreadable) Begin(repo gitrepo.ID) (gitrepo.Quarantine, error) {
+	q, err := u.Disk.Begin(repo)
+	if whole := u.copies.whole.Load(); err == nil && whole != nil {
+		return telling{q, *whole}, nil
+	}
+	return q, err
+}
+
+// Admit admits what is in a quarantine of Begin.
+func (u unreadable) Admit(q gitrepo.Quarantine, repo gitrepo.ID) error {
+	if t, is := q.(telling); is {
+		q = t.Quarantine
+	}
+	return u.Disk.Admit(q, repo)
+}
+
+// telling is a quarantine that tells when its pack is here.
+type telling struct {
+	gitrepo.Quarantine
+	whole func(tell func())
+}
+
+func (q telling) Receive(ctx context.Context, pack io.Reader, r gitrepo.Receiving) (gitrepo.Received, error) {
+	told := r.Whole
+	r.Whole = func() { q.whole(told) }
+	return q.Quarantine.Receive(ctx, pack, r)
 }
 
 func (u unreadable) CopyInto(ctx context.Context, from, to gitrepo.ID, p gitrepo.Proving) (gitrepo.Quarantine, gitrepo.Proof, error) {

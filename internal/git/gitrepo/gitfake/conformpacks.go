@@ -38,8 +38,10 @@ func (s suite) wrongPacks() {
 			s.Errorf("%q within %+v: %v", test.pack[:min(20, len(test.pack))], test.r, err)
 		}
 	}
-	if err := receive(bytes.NewReader(pack), gitrepo.Receiving{MaxBytes: int64(len(pack)), MaxObjects: 100}); err != nil {
-		s.Error(err)
+	var came, whole int64
+	counted := gitrepo.Receiving{MaxBytes: int64(len(pack)), MaxObjects: 100, Grown: func(n int64) error { came = n; return nil }, Whole: func() { whole += came }}
+	if err := receive(bytes.NewReader(pack), counted); err != nil || whole != int64(len(pack)) {
+		s.Errorf("whole at %d of %d bytes: %v", whole, len(pack), err)
 	}
 	for _, in := range []io.Reader{bytes.NewReader(pack), io.MultiReader(bytes.NewReader(pack[:5]), ender{broken})} {
 		var refused *gitrepo.PackError
@@ -48,7 +50,7 @@ func (s suite) wrongPacks() {
 				return broken
 			}
 			return nil
-		}}
+		}, Whole: func() { s.Error("a pack that was not read to its end is whole") }}
 		if err := receive(in, r); !errors.Is(err, broken) || errors.As(err, &refused) {
 			s.Error(err)
 		}

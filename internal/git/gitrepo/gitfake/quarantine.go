@@ -65,6 +65,9 @@ func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r gitrepo.Rece
 	if err != nil {
 		return gitrepo.Received{}, fmt.Errorf("receiving a pack: %w", err)
 	}
+	if r.Whole != nil {
+		r.Whole()
+	}
 	all, n, err := parsePack(b)
 	if err != nil {
 		return gitrepo.Received{}, err
