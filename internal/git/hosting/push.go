@@ -287,7 +287,9 @@ var errSigned = errors.New("the events of an upload have come")
 // hold leaves the uploads of the push in their quarantine until their events come.
 func (p *push) hold(ctx context.Context, q gitrepo.Quarantine, disk unfinished) (refs.Verdict, error) {
 	var arrived refdb.Arrived
-	p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.Network, disk: disk})
+	if !p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.Network, disk: disk}, p.h.heldMost) {
+		return refs.Verdict{}, noRoomFor(refs.PendingAll)
+	}
 	err := p.turn(ctx, func(t *ingest.Turn) (err error) {
 		if err := noRoomFor(p.h.ledger.Resize(p.refs.Upload, q.Bytes())); err != nil {
 			return err

@@ -181,3 +181,28 @@ func TestAWholePackDoesNotGiveWay(t *testing.T) {
 		t.Errorf("%v; whole %d times", err, whole)
 	}
 }
+
+// TestWhatWaitsForEventsLeavesRoomForPushes: uploads take no more than a quarter of the disk above its floor, so that small pushes find room.
+func TestWhatWaitsForEventsLeavesRoomForPushes(t *testing.T) {
+	var free atomic.Uint64 // above the floor
+	free.Store(64 << 20)
+	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{space: func() *store.Disk { return &store.Disk{Free: 1<<30 + free.Load(), Floor: 1 << 30} }})
+	repo, r, small := w.announce(1, "tool", now), w.newRepo(), w.newRepo()
+	if err := os.WriteFile(filepath.Join(r.dir, "noise"), []byte(noise(400_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	large, tip := r.commit("one"), small.commit("two")
+	before := w.host.RoomForPacks()
+	r.must("push", w.cloneURL(repo), large+":refs/nostr/"+strings.Repeat("0a", 32))
+	held := uint64(before - w.host.RoomForPacks())
+	free.Store(held * 29 / 10)
+	other := w.announce(2, "other", now)
+	if out, err := small.git(small.dir, "push", w.cloneURL(other), tip+":refs/nostr/"+strings.Repeat("0b", 32)); err == nil || !strings.Contains(out, "too much waits here for its events") {
+		t.Errorf("one more: %v, %s", err, out)
+	}
+	w.state(2, "other", now, "refs/heads/main", tip)
+	small.must("push", w.cloneURL(other), "main")
+	free.Store(held * 31 / 10)
+	third := w.announce(3, "third", now)
+	small.must("push", w.cloneURL(third), tip+":refs/nostr/"+strings.Repeat("0c", 32))
+}

@@ -38,10 +38,32 @@ func (x *upload) tipsOf(event nostr.ID) (ids []gitwire.ObjectID) {
 	return ids
 }
 
-func (u *uploads) put(n uint64, x *upload) {
+// put holds an upload, unless all together would take more bytes than most returns. most is told how many they are with this one.
+func (u *uploads) put(n uint64, x *upload, most func(bytes int64) int64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	bytes := x.q.Bytes()
+	for _, other := range u.held {
+		bytes += other.q.Bytes()
+	}
+	if bytes > most(bytes) {
+		return false
+	}
 	u.held[n] = x
+	return true
+}
+
+// heldPart is which part of the disk above its floor uploads may take that wait for their events: one in so many. Nobody makes them give way, and what
+// is left has to do for the packs of all pushes; see newUnfinished.
+const heldPart = 4
+
+// heldMost returns how many bytes uploads may take that wait for their events, where they take so many.
+func (h *Host) heldMost(bytes int64) int64 {
+	d, err := h.cfg.space()
+	if err != nil || d.Free < d.Floor {
+		return 0
+	}
+	return (int64(min(d.Free-d.Floor, 1<<60)) + bytes) / heldPart
 }
 
 func (u *uploads) get(n uint64) *upload {
