@@ -500,6 +500,28 @@ func TestWhoHadTurnsForLongEndsNobodysPush(t *testing.T) {
 	})
 }
 
+// TestTheOperatorsPushesDoNotGiveWay: however slow they are, and however many.
+func TestTheOperatorsPushesDoNotGiveWay(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		brings := w.trickles(t)
+		for range 4 {
+			brings("127.0.0.1", 10<<10)
+		}
+		slowest := brings("192.0.2.1", 20<<10)
+		for i := range 27 {
+			brings(fmt.Sprint("192.0.2.", 2+i), 30<<10)
+		}
+		time.Sleep(30 * time.Second)
+		w.send(t, another, w.commands(), 0)
+		if got, err := slowest.rest(); err != nil || !strings.Contains(got, "this one brings least") {
+			t.Errorf("%q, %v", got, err)
+		}
+		if n := w.server.Stats().Pushes[githttp.PushBroken]; n != 1 {
+			t.Errorf("%d have given way", n)
+		}
+	})
+}
+
 // TestASlowPush: the pack comes at 16 KiB in 20 seconds, or the push ends. Time in which nobody reads does not count.
 func TestASlowPush(t *testing.T) {
 	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
