@@ -523,7 +523,7 @@ func (m *model) checkVictim(t *testing.T, now time.Time, g *held, n int64, inste
 			victim = x
 		}
 	}
-	if n <= m.free(g.of, n)+leaving || n > m.free(g.of, n)+leaving+yields || m.overHalf(now, g.of, n) || m.slow(now, g) {
+	if n <= m.free(g.of, n)+leaving || m.Room == nil && n > m.free(g.of, n)+leaving+yields || m.overHalf(now, g.of, n) || m.slow(now, g) {
 		want = nil
 	}
 	if victim == want || victim != nil && want != nil && !before(want, victim) {

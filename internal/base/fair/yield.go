@@ -32,7 +32,7 @@ func (b *book) unlist(g *Grant) bool {
 }
 
 // victim returns the grant to revoke so that g may have n more; nil where there is none, where enough is being given back already, and where all
-// that may be revoked would not be enough: nobody's work ends in vain.
+// that may be revoked would not be enough: nobody's work ends in vain. Where there is Room, what is given back makes more of it, so nobody can tell.
 func (b *book) victim(now time.Time, g *Grant, n int64) *Grant {
 	if n <= b.free(g.of, n)+b.leaving || b.overHalf(now, g.of, n) || b.slow(now, g) {
 		return nil
@@ -41,7 +41,7 @@ func (b *book) victim(now time.Time, g *Grant, n int64) *Grant {
 	less := func(x *Grant) bool {
 		return x != g && (b.has(x.of.top()) > b.has(g.of.top())+n || b.overstays(now, x, g))
 	}
-	if n > b.free(g.of, n)+b.leaving+b.yields(func(x *Grant) bool { return slow(x) || less(x) }) {
+	if b.Room == nil && n > b.free(g.of, n)+b.leaving+b.yields(func(x *Grant) bool { return slow(x) || less(x) }) {
 		return nil
 	}
 	if x := b.largest(slow); x != nil {
