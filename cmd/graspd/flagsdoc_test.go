@@ -31,7 +31,7 @@ func flagsPage(t *testing.T) string {
 		"variable over the configuration file (`--config`), and the file over the default. An unknown flag or variable `GRASPD_…` is an error.\n" +
 		"`--sync=false` turns a switch off. Lists are comma-separated, and their flags may be repeated. Durations are written as `5s`, `15m`,\n" +
 		"`24h`, sizes as `512MiB`, `2GiB`. graspd says all that is wrong with a command line at once, with exit code 2. `graspd help COMMAND`\n" +
-		"tells the same, and [OPERATING.md](OPERATING.md) when to change what.\n\nThis page is generated: `make docs`.\n")
+		"tells the same, and [DEPLOYING.md](DEPLOYING.md#settings) when to change what.\n\nThis page is generated: `make docs`.\n")
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "\n## graspd %s\n\n`graspd %s`: %s.\n", c.name, strings.TrimSpace(c.name+" "+c.args), c.about)
 		if c.example != "" {

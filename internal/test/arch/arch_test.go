@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -193,18 +194,17 @@ func TestNoInitAndNoContextInStructs(t *testing.T) {
 }
 
 var (
-	behaviour = regexp.MustCompile(`(?m)^\| ([^|]+) \| ([^|]*) \| .* \|$`)
+	behaviour = regexp.MustCompile(`(?m)^\| ([^|]+) \| ([^|]*) \|$`)
 	stable    = regexp.MustCompile(`^[a-z0-9-]+$`)
 	row       = regexp.MustCompile(`(?m)^\|.*$`)
 	reference = regexp.MustCompile("`([a-z0-9]+)\\.(Test[A-Za-z0-9_]+)`")
 )
 
-// TestEveryBehaviourHasItsTest keeps the list of behaviours from naming tests that are gone, and each behaviour to a name of its own, a
-// sentence in bold and few words.
+// TestEveryBehaviourHasItsTest keeps each behaviour to a name of its own, a sentence in bold and few words, and the page of tests from leaving
+// one out, and from naming tests or behaviours that are gone.
 func TestEveryBehaviourHasItsTest(t *testing.T) {
-	tests := named(t)
-	section, _, _ := strings.Cut(behaviours(t), "\n## What goes wrong elsewhere")
-	rows := behaviour.FindAllStringSubmatch(section, -1)
+	page := text(t, filepath.Join("docs", "BEHAVIOURS.md"))
+	rows := behaviour.FindAllStringSubmatch(page, -1)
 	if len(rows) < 200 {
 		t.Fatalf("only %d behaviours", len(rows))
 	}
@@ -227,17 +227,42 @@ func TestEveryBehaviourHasItsTest(t *testing.T) {
 		if !strings.HasPrefix(text, "**") {
 			t.Errorf("%s has no sentence in bold", name)
 		}
+	}
+	if n := strings.Count(page, "\n- "); n > 0 {
+		t.Errorf("%d behaviours stand in no table", n)
+	}
+	if n := strings.Count(page, "\n| "); n != len(rows) {
+		t.Errorf("%d rows have another form than name and behaviour", n-len(rows))
+	}
+	held(t, seen)
+}
+
+// held requires that the page of tests has the tests of these behaviours and of no others.
+func held(t *testing.T, behaviours map[string]bool) {
+	t.Helper()
+	tests := named(t)
+	section, _, _ := strings.Cut(text(t, filepath.Join("docs", "TESTS.md")), "\n## What goes wrong elsewhere")
+	left := maps.Clone(behaviours)
+	for _, r := range behaviour.FindAllStringSubmatch(section, -1) {
+		name := r[1]
+		if name == "behaviour" {
+			continue
+		}
+		if !left[name] {
+			t.Errorf("docs/TESTS.md has %s, which is no behaviour, or stands there twice", name)
+		}
+		delete(left, name)
 		exist(t, tests, r[0])
 	}
-	if n := strings.Count(section, "\n- "); n > 0 {
-		t.Errorf("%d behaviours stand in no table", n)
+	for name := range left {
+		t.Errorf("docs/TESTS.md has no tests of %s", name)
 	}
 }
 
 // TestEveryFaultHasItsTest does so for the table of what goes wrong elsewhere.
 func TestEveryFaultHasItsTest(t *testing.T) {
 	tests := named(t)
-	_, section, found := strings.Cut(behaviours(t), "\n## What goes wrong elsewhere")
+	_, section, found := strings.Cut(text(t, filepath.Join("docs", "TESTS.md")), "\n## What goes wrong elsewhere")
 	rows := row.FindAllString(section, -1)
 	if !found || len(rows) < 40 {
 		t.Fatalf("only %d rows", len(rows))
@@ -259,11 +284,6 @@ func TestEveryAttackHasItsTest(t *testing.T) {
 	for _, r := range rows[2:] { // below the head
 		exist(t, tests, r)
 	}
-}
-
-func behaviours(t *testing.T) string {
-	t.Helper()
-	return text(t, filepath.Join("docs", "BEHAVIOURS.md"))
 }
 
 // text reads a file of the project.
