@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/contain"
@@ -75,7 +74,6 @@ func (l Limits) orDefault() Limits {
 // Host hosts the repositories of one relay. Any number of goroutines may use it once it has its door.
 type Host struct {
 	cfg        Config
-	bounds     atomic.Pointer[Limits]
 	door       *ingest.Door
 	ledger     *refdb.Ledger
 	shown      shown
@@ -83,7 +81,7 @@ type Host struct {
 	following  turns // one goroutine at a time copies to a repository
 	uploads    uploads
 	arriving   arriving
-	tally      tally
+	quotas     quotas
 	unfinished *fair.Account // bytes of disk
 	newcomers  newcomers
 	jobs       jobs
@@ -103,9 +101,9 @@ type Watch struct {
 }
 
 // SetLimits sets the limits from now on. Data that is here already stays. Pushes under way end under the limits that they began with.
-func (h *Host) SetLimits(l Limits) { h.bounds.Store(new(l.orDefault())) }
+func (h *Host) SetLimits(l Limits) { h.quotas.limits.Store(new(l.orDefault())) }
 
-func (h *Host) limits() Limits { return *h.bounds.Load() }
+func (h *Host) limits() Limits { return *h.quotas.limits.Load() }
 
 // New prepares a Host. The caller gives its Ledger to the door, and then calls Through.
 func New(c Config) *Host {
@@ -120,6 +118,7 @@ func New(c Config) *Host {
 	}
 	c.Rest = cmp.Or(c.Rest, 5*time.Second)
 	h := &Host{cfg: c}
+	h.quotas.store = c.Store
 	h.unfinished = newUnfinished(h.cfg.space, c.Now)
 	h.SetLimits(c.Limits)
 	h.shown.init()

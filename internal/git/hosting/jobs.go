@@ -350,7 +350,7 @@ func (h *Host) remove(ctx context.Context, of nip34.Address, before int64) error
 	if err != nil || !ok || r.Dir.IsZero() {
 		return err
 	}
-	h.tally.add(of.PubKey, -1, -r.Bytes)
+	h.quotas.add(of.PubKey, -1, -r.Bytes)
 	h.cfg.Logger.Info("repository removed", "repository", of.String(), "after", h.cfg.Now().Sub(time.Unix(r.Gone, 0)))
 	return h.cfg.Disk.Remove(gitrepo.ID(r.Dir))
 }

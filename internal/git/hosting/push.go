@@ -348,7 +348,7 @@ func (h *Host) arrive(ctx context.Context, a refdb.Arrival, q gitrepo.Quarantine
 	var into refdb.Dir // where the packs came to
 	a.Admit = func(d refdb.Dir) (err error) {
 		into = d
-		if undo, err = h.countIn(a.Of.PubKey, d == a.Dir, a.Bytes); err != nil {
+		if undo, err = h.quotas.countIn(a.Of.PubKey, d == a.Dir, a.Bytes); err != nil {
 			return err
 		}
 		return h.cfg.Disk.Admit(q, gitrepo.ID(d))

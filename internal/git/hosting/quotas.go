@@ -5,15 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// tally counts the repositories and bytes of each owner. The first question reads it from the rows.
-type tally struct {
+// quotas bounds what all repositories and those of each owner have. The first question reads from the rows how much that is.
+type quotas struct {
+	store  *store.Store
+	limits atomic.Pointer[Limits]
+
 	mu     sync.Mutex
 	loaded bool
 	owners map[nostr.PubKey]owned
@@ -26,13 +31,13 @@ type owned struct {
 	bytes        int64
 }
 
-func (t *tally) add(owner nostr.PubKey, repositories int, bytes int64) {
+func (t *quotas) add(owner nostr.PubKey, repositories int, bytes int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count(owner, repositories, bytes)
 }
 
-func (t *tally) count(owner nostr.PubKey, repositories int, bytes int64) {
+func (t *quotas) count(owner nostr.PubKey, repositories int, bytes int64) {
 	if !t.loaded {
 		return
 	}
@@ -45,11 +50,10 @@ func (t *tally) count(owner nostr.PubKey, repositories int, bytes int64) {
 }
 
 // of returns what one owner has, and what all have together.
-func (h *Host) of(owner nostr.PubKey) (theirs, all owned, err error) {
-	t := &h.tally
+func (t *quotas) of(owner nostr.PubKey) (theirs, all owned, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := h.load(); err != nil {
+	if err := t.load(); err != nil {
 		return theirs, all, err
 	}
 	return t.owners[owner], t.all, nil
@@ -57,17 +61,16 @@ func (h *Host) of(owner nostr.PubKey) (theirs, all owned, err error) {
 
 // Kept returns how many repositories have data, and about how many bytes they take on disk. The first call reads all rows.
 func (h *Host) Kept() (repositories int, bytes int64, err error) {
-	_, all, err := h.of(nostr.PubKey{})
+	_, all, err := h.quotas.of(nostr.PubKey{})
 	return all.repositories, all.bytes, err
 }
 
-// load reads the rows of all repositories, unless it has done so before.
-func (h *Host) load() error {
-	t := &h.tally
+// load reads the rows of all repositories, unless it has done so before. The caller holds mu.
+func (t *quotas) load() error {
 	if t.loaded {
 		return nil
 	}
-	v := h.cfg.Store.View()
+	v := t.store.View()
 	defer v.Close()
 	t.loaded, t.owners, t.all = true, map[nostr.PubKey]owned{}, owned{}
 	err := v.EachRow(refdb.Prefix, "", func(_ string, row []byte) (bool, error) {
@@ -91,12 +94,12 @@ func (h *Host) room(ctx context.Context, r refdb.Repository) error {
 			return err
 		}
 	}
-	theirs, _, err := h.of(r.Of.PubKey)
+	theirs, _, err := h.quotas.of(r.Of.PubKey)
 	if err != nil {
 		return err
 	}
-	if r.Dir.IsZero() && theirs.repositories >= h.limits().Repositories {
-		return h.limits().noMore()
+	if l := h.limits(); r.Dir.IsZero() && theirs.repositories >= l.Repositories {
+		return l.noMore()
 	}
 	return h.fits(ctx, r, 0)
 }
@@ -108,22 +111,22 @@ func (l Limits) noMore() reason {
 
 // countIn counts what comes to an owner's repositories, as it comes. It fails with the reason where the limits do not allow it: many pushes at
 // once may all have found room before. The caller calls undo where the data did not come after all.
-func (h *Host) countIn(owner nostr.PubKey, begins bool, bytes int64) (undo func(), err error) {
+func (t *quotas) countIn(owner nostr.PubKey, begins bool, bytes int64) (undo func(), err error) {
 	began := 0
 	if begins {
 		began = 1
 	}
 	undo = func() {}
-	t, l := &h.tally, h.limits()
+	l := *t.limits.Load()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := h.load(); err != nil {
+	if err := t.load(); err != nil {
 		return undo, err
 	}
 	theirs := t.owners[owner]
 	switch {
 	case begins && theirs.repositories >= l.Repositories:
-		return undo, h.limits().noMore()
+		return undo, l.noMore()
 	case bytes > 0 && theirs.bytes+bytes > l.Author:
 		return undo, l.tooMuch(theirs.bytes + bytes)
 	case bytes > 0 && l.Total > 0 && t.all.bytes+bytes > l.Total:
@@ -141,7 +144,7 @@ var errTotal = reason{ServerFull, "this server has as much git data as it may: p
 
 // fits fails with the reason where a repository may not grow by so many bytes.
 func (h *Host) fits(ctx context.Context, r refdb.Repository, more int64) error {
-	err := h.within(r, more)
+	err := h.quotas.within(r, more)
 	if err == nil || r.Dir.IsZero() {
 		return err
 	}
@@ -149,7 +152,7 @@ func (h *Host) fits(ctx context.Context, r refdb.Repository, more int64) error {
 	if failed != nil || now.Bytes == r.Bytes {
 		return errors.Join(err, failed)
 	}
-	return h.within(now, more)
+	return h.quotas.within(now, more)
 }
 
 // recount measures what a repository takes on disk, and counts less where that is less: else nothing could come in place of lost data.
@@ -176,14 +179,14 @@ func (h *Host) measure(ctx context.Context, r refdb.Repository, counts func(byte
 	if err != nil {
 		return r, err
 	}
-	h.tally.add(r.Of.PubKey, 0, more)
+	h.quotas.add(r.Of.PubKey, 0, more)
 	return r, nil
 }
 
-// within fails like fits, by the counts that the tally and the row have.
-func (h *Host) within(r refdb.Repository, more int64) error {
-	l := h.limits()
-	theirs, all, err := h.of(r.Of.PubKey)
+// within fails like fits, by what is counted here and in the row.
+func (t *quotas) within(r refdb.Repository, more int64) error {
+	l := *t.limits.Load()
+	theirs, all, err := t.of(r.Of.PubKey)
 	switch {
 	case err != nil:
 		return err
