@@ -131,7 +131,7 @@ func TooMuch(err error) bool {
 func GaveWay(err error) bool { return errors.Is(err, errShort) || errors.Is(err, errYields) }
 
 // MaxBytes returns how many bytes of packs the Taking takes at most.
-func (t *Taking) MaxBytes() int64 { return t.h.limits().Push }
+func (t *Taking) MaxBytes() int64 { return t.h.quotas.limits.Load().Push }
 
 // Haves returns objects that are here with everything that they lead to, for the other server to leave out.
 func (t *Taking) Haves() []gitwire.ObjectID {
@@ -172,7 +172,7 @@ func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reade
 		err = errors.Join(err, q.Close())
 		disk.GiveBack()
 	}()
-	l := t.h.limits()
+	l := t.h.quotas.limits.Load()
 	_, err = q.Receive(reading, pack, gitrepo.Receiving{
 		MaxBytes: l.Push, MaxObjects: l.Objects, Party: t.party, Owner: t.lack.Of.PubKey.String(), Whole: disk.whole, Grown: func(n int64) error {
 			if err := disk.cover(reading, n); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -84,7 +85,7 @@ func (h *Host) project(ctx context.Context, of nip34.Address) error {
 		return err
 	}
 	defer leave()
-	r, err := h.read(of)
+	r, err := readRow(h.cfg.Store, of)
 	if err != nil || r.Dir.IsZero() || h.files.at(of) >= r.Refs.Generation {
 		return err
 	}
@@ -98,9 +99,9 @@ func (h *Host) project(ctx context.Context, of nip34.Address) error {
 	return nil
 }
 
-// read returns the repository's row as of now.
-func (h *Host) read(of nip34.Address) (refdb.Repository, error) {
-	v := h.cfg.Store.View()
+// readRow returns the repository's row as of now.
+func readRow(s *store.Store, of nip34.Address) (refdb.Repository, error) {
+	v := s.View()
 	defer v.Close()
 	return refdb.Read(v, of)
 }

@@ -103,8 +103,6 @@ type Watch struct {
 // SetLimits sets the limits from now on. Data that is here already stays. Pushes under way end under the limits that they began with.
 func (h *Host) SetLimits(l Limits) { h.quotas.limits.Store(new(l.orDefault())) }
 
-func (h *Host) limits() Limits { return *h.quotas.limits.Load() }
-
 // New prepares a Host. The caller gives its Ledger to the door, and then calls Through.
 func New(c Config) *Host {
 	if c.Now == nil {

@@ -29,7 +29,7 @@ func (h *Host) mirror(ctx context.Context, of nip34.Address, by copier) (done bo
 			continue
 		}
 		if hopeless(failed) { // no room: only the owner of that repository can mend this
-			h.refusals.add(h.refusal(m.To.Of, explain(failed)))
+			h.refusals.add(refusal(h.cfg.Now(), m.To.Of, explain(failed)))
 			failed = nil
 		}
 		err = errors.Join(err, failed)
@@ -81,7 +81,7 @@ func (h *Host) nearer(v *store.View, lack *refdb.Lack) error {
 	}
 	needs := lack.Needs[:0]
 	for _, n := range lack.Needs {
-		from, ok, err := h.contributedWith(v, n)
+		from, ok, err := contributedWith(h.cfg, v, n)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (h *Host) nearer(v *store.View, lack *refdb.Lack) error {
 }
 
 // contributedWith returns the contributed repository that has the tip of a served pull request. A repository whose files are lost has none.
-func (h *Host) contributedWith(v *store.View, n refdb.Need) (of nip34.Address, ok bool, err error) {
+func contributedWith(c Config, v *store.View, n refdb.Need) (of nip34.Address, ok bool, err error) {
 	if !n.Tip || n.Came != 0 {
 		return of, false, nil
 	}
@@ -104,7 +104,7 @@ func (h *Host) contributedWith(v *store.View, n refdb.Need) (of nip34.Address, o
 	if err != nil || !ok {
 		return of, false, err
 	}
-	for _, of := range h.cfg.Service.Contributions(e) {
+	for _, of := range c.Service.Contributions(e) {
 		r, err := refdb.Read(v, of)
 		if err != nil {
 			return of, false, err
@@ -112,7 +112,7 @@ func (h *Host) contributedWith(v *store.View, n refdb.Need) (of nip34.Address, o
 		if r.Refs.PullRequests.Get(refs.TipName(n.Event)) != n.IDs[0] {
 			continue
 		}
-		missing, err := objects{h.cfg.Disk, h.cfg.Logger}.Missing(r.Dir, n.IDs)
+		missing, err := objects{c.Disk, c.Logger}.Missing(r.Dir, n.IDs)
 		if err != nil {
 			return of, false, err
 		}

@@ -181,7 +181,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 }
 
 func (p *push) receiving(ctx context.Context, disk unfinished) gitrepo.Receiving {
-	l := p.h.limits()
+	l := p.h.quotas.limits.Load()
 	return gitrepo.Receiving{MaxBytes: l.Push, MaxObjects: l.Objects, Party: p.call.Network, Owner: p.call.Of.PubKey.String(), Whole: disk.whole, Grown: func(n int64) error {
 		if err := disk.cover(ctx, n); err != nil {
 			return err

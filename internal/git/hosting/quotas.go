@@ -98,7 +98,7 @@ func (h *Host) room(ctx context.Context, r refdb.Repository) error {
 	if err != nil {
 		return err
 	}
-	if l := h.limits(); r.Dir.IsZero() && theirs.repositories >= l.Repositories {
+	if l := h.quotas.limits.Load(); r.Dir.IsZero() && theirs.repositories >= l.Repositories {
 		return l.noMore()
 	}
 	return h.fits(ctx, r, 0)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/refs"
@@ -121,10 +122,10 @@ func (h *Host) refused(of nip34.Address, result githttp.PushResult, err error) {
 		why = "whoever pushed has left, or this server was stopped"
 	}
 	if why != "" {
-		h.refusals.add(h.refusal(of, why))
+		h.refusals.add(refusal(h.cfg.Now(), of, why))
 	}
 }
 
-func (h *Host) refusal(of nip34.Address, why string) status.Refusal {
-	return status.Refusal{At: status.Moment{Time: h.cfg.Now()}, Repository: status.Text(short(of.String())), Reason: status.Text(short(why))}
+func refusal(now time.Time, of nip34.Address, why string) status.Refusal {
+	return status.Refusal{At: status.Moment{Time: now}, Repository: status.Text(short(of.String())), Reason: status.Text(short(why))}
 }

@@ -13,7 +13,7 @@ const unfinishedRoom = 4
 // shrinkTrash removes what has been in the trash for longest, as long as the disk is so short, or all git data so much, that pushes may soon be
 // refused.
 func (h *Host) shrinkTrash(ctx context.Context) error {
-	l := h.limits()
+	l := h.quotas.limits.Load()
 	_, kept, err := h.Kept()
 	if err != nil {
 		return err

@@ -112,7 +112,7 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 		defer func() { err = errors.Join(err, q.Close()) }()
 		bytes = proof.Bytes
 	}
-	r, err := h.read(of)
+	r, err := readRow(h.cfg.Store, of)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 	}
 	var full reason
 	if errors.As(err, &full) {
-		h.refusals.add(h.refusal(of, full.Error()))
+		h.refusals.add(refusal(h.cfg.Now(), of, full.Error()))
 		return nil
 	}
 	if err != nil {

@@ -11,8 +11,12 @@ import (
 	"testing"
 )
 
-// A district may have that many lines less than its number before the number has to go down with it.
-const slack = 250
+// A district may have that many lines less than its number before the number has to go down with it. A type has no more than that many
+// methods.
+const (
+	slack       = 250
+	mostMethods = 60
+)
 
 // TestSizes is a ratchet: one number per district. What it has grown by is seen in sizes.txt, in the same change, whose message says what the
 // lines buy; a district that shrank takes its number down.
@@ -74,6 +78,26 @@ func sizes(t *testing.T) map[string]int {
 		out[d] = (lines + 49) / 50 * 50
 	}
 	return out
+}
+
+// TestNoTypeIsSeveralThings: a type with more methods than one can look over is more than one thing.
+func TestNoTypeIsSeveralThings(t *testing.T) {
+	methods := make(map[string]int)
+	for _, f := range sources(t) {
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil && !f.test && !onlyTested(f.pkg) {
+				methods[f.pkg+"."+receiver(fn)]++
+			}
+		}
+	}
+	if len(methods) < 300 {
+		t.Fatalf("only %d types with methods", len(methods))
+	}
+	for name, n := range methods {
+		if n > mostMethods {
+			t.Errorf("%s has %d methods", name, n)
+		}
+	}
 }
 
 // receiver is the name of the type that a method belongs to.
