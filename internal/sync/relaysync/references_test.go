@@ -44,6 +44,9 @@ func (x threads) all() []*nostr.Event {
 }
 
 func TestTheFullResyncBringsWhatOnlyCommentsLeadTo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its world is large")
+	}
 	for name, habits := range map[string]testkit.Habits{
 		"negentropy":       {},
 		"paging":           {Neg: testkit.NegNotice, PageCap: 20},
@@ -105,6 +108,9 @@ func TestTheFullResyncBringsWhatIsNamed(t *testing.T) {
 
 // Equal sets move nothing, the day after; nor does what was refused.
 func TestLayerFourMovesNothingTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its world is large")
+	}
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, bootURL)
 		boot := w.net.Relay(bootURL)

@@ -493,6 +493,9 @@ func TestABootstrapRelayThatFailsAtFirstIsTriedAgain(t *testing.T) {
 
 // TestShortMessages: whatever size a relay tells from 4 KiB on is kept, and where it tells none, messages are halved until they are borne.
 func TestShortMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its world is large")
+	}
 	for _, most := range []int{4 << 10, 5000, 16384, 31_000} {
 		for name, tell := range map[string]func(*testkit.FakeRelay){
 			"told": func(f *testkit.FakeRelay) {

@@ -53,6 +53,9 @@ func anArchive(t *testing.T, bootstrap bool) {
 
 // Two archives of one graspd have all that it has at the end of a month in which each of the three stops, crashes and loses its data.
 func TestTwoArchivesForAMonth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its world is large")
+	}
 	for seed := *first; seed < *first+uint64(max(1, *runs/40)); seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { archivedMonth(t, seed) }) })
 	}

@@ -88,6 +88,9 @@ func TestMoreSubscriptionsThanAreAllowed(t *testing.T) {
 // TestFiveThousandRootsForTenSubscriptions of ten filters: within the limits at all times (the relay is the judge of that),
 // and whatever is said of any of them is here within the interval of the sweep.
 func TestFiveThousandRootsForTenSubscriptions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its world is large")
+	}
 	inPair(t, func(t *testing.T, p *pair) {
 		subs := map[int]int{1: 10, 5: 4}[slower]
 		p.relay.Info = &nip11.Document{Limitation: nip11.Limitation{MaxSubscriptions: subs}}

@@ -11,6 +11,9 @@ import (
 
 // TestARelayThatHangsUpAfterSomeMessages is read completely all the same: each connection goes on where the one before it was lost.
 func TestARelayThatHangsUpAfterSomeMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its world is large")
+	}
 	for name, habits := range map[string]testkit.Habits{
 		"by pages": {Neg: testkit.NegNotice}, "fifty a page": {Neg: testkit.NegNotice, PageCap: 50}, "what came first": {Neg: testkit.NegNotice, First: true, PageCap: 50},
 		"by id": {},

@@ -31,6 +31,9 @@ func questions(f *testkit.FakeRelay) (n int) {
 // has nothing to do with git. What they wrote about the repository comes, nothing else does, and no relay is asked for more than a
 // full resync may ask.
 func TestMailboxesOfTwoThousandPeople(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its world is large")
+	}
 	const people, relays, days = 2000, 40, 3
 	bubble(t, func(t *testing.T, w *sim.World) {
 		index, named, all := w.Fake("index.example.net"), w.Fake("named.example.net"), w.Fake("all.example.net")

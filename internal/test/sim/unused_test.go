@@ -16,6 +16,9 @@ import (
 // TestDeletionsOfWhatNeverCame: two graspds beside a relay that serves every deletion for ever. Each month's are served for a month by both,
 // old ones by none, nothing is fetched again once it has gone, and what deletions name is kept away whoever brings it.
 func TestDeletionsOfWhatNeverCame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its world is large")
+	}
 	bubble(t, func(t *testing.T, w *sim.World) {
 		relay := w.Fake("relay.example.net")
 		a := w.Graspd("a.example.org", sim.Options{Ping: 10 * time.Minute, Bootstrap: []grasp.RelayURL{relay.URL}})
