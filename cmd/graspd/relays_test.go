@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/test/testkit"
 )
+
+var slow = flag.Bool("slow", false, "also catch up from odd relays that take up to a minute each")
 
 // oddRelays are relays that a client easily takes for complete, or gives up, over a socket.
 var oddRelays = map[string]func(f *testkit.FakeRelay, p *oddProject){
@@ -38,7 +41,6 @@ var oddRelays = map[string]func(f *testkit.FakeRelay, p *oddProject){
 			f.Store(e)
 		}
 	},
-	"withheld events": func(f *testkit.FakeRelay, p *oddProject) { f.Habits.Withheld, p.withheld = 30, 30 },
 	"other limits each time": func(f *testkit.FakeRelay, p *oddProject) {
 		p.drops = 1
 		f.Refuse = func(sub string, filters []nostr.Filter) string {
@@ -85,7 +87,7 @@ func TestCatchesUpFromOddRelays(t *testing.T) {
 			t.Parallel()
 			source := testkit.Serve(t)
 			p := &oddProject{now: time.Now().Unix() - 3600, address: testkit.RepositoryAddress(testkit.Key(1), "proj")}
-			if prepare(source, p); p.slow && testing.Short() {
+			if prepare(source, p); p.slow && !*slow {
 				t.Skip("waits between connections")
 			}
 			source.Store(testkit.Announcement(testkit.Key(1), p.now-9000, "proj", "wss://relay.example.org", string(source.URL)))
@@ -129,31 +131,5 @@ func (c *client) awaitAll(wanted map[nostr.ID]bool) {
 			delete(wanted, m.Event.ID)
 			n--
 		}
-	}
-}
-
-// TestALargeEventIsFetchedOnce: what was refused for its size is not asked for again by the next start.
-func TestALargeEventIsFetchedOnce(t *testing.T) {
-	t.Parallel()
-	source := testkit.Serve(t)
-	now, address, dir := time.Now().Unix(), testkit.RepositoryAddress(testkit.Key(1), "proj"), t.TempDir()
-	large := testkit.Issue(testkit.Key(2), now-50, address, strings.Repeat("x", 1<<20))
-	source.Store(testkit.Announcement(testkit.Key(1), now-100, "proj", "wss://relay.example.org", string(source.URL)), large)
-	for i := range 2 {
-		us := serve(t, "--data", dir, "--domain", "relay.example.org", "--bootstrap", string(source.URL), "--sync-batch-window", "50ms")
-		c := dial(t, us.url)
-		c.send(nostr.AppendReq(nil, "sub", nostr.Filter{Kinds: []nostr.Kind{nip34.KindIssue}}))
-		stored := testkit.Issue(testkit.Key(2), now-60+int64(i), address, fmt.Sprint("small ", i))
-		source.Store(stored)
-		if i > 0 {
-			source.Drop()
-		}
-		late := testkit.Issue(testkit.Key(3), now+int64(i), address, "late")
-		source.Add(late)
-		c.awaitEvent(late)
-		us.stop()
-	}
-	if n := source.Deliveries()[large.ID]; n != 1 {
-		t.Errorf("it was sent %d times", n)
 	}
 }
