@@ -446,6 +446,37 @@ func (w *bubbled) trickles(t *testing.T) (brings func(from string, perSecond int
 	}
 }
 
+// TestANetworkAtItsBoundEndsNobodyElsesPush: who waits as their network has all turns that it may have gains nothing by those of others. A slow push
+// of that network gives way to them.
+func TestANetworkAtItsBoundEndsNobodyElsesPush(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		brings := w.trickles(t)
+		for range 2 {
+			brings(another, 4<<10)
+		}
+		time.Sleep(30 * time.Second)
+		var own []*client
+		for i := range 16 { // the last one is the slowest, however many seconds its rate is of
+			own = append(own, brings(fmt.Sprintf("[2001:db8:1:%d::1]", i/4), 40<<10>>(i/15*2)))
+		}
+		c := w.send(t, "[2001:db8:1:9::1]", w.commands(), 0)
+		time.Sleep(15 * time.Second)
+		if n, s := w.server.Stats().Waiting, w.server.Stats(); n != 1 || s.Pushes[githttp.PushBroken] != 0 {
+			t.Errorf("%d wait, %d have given way", n, s.Pushes[githttp.PushBroken])
+		}
+		time.Sleep(7 * time.Second)
+		if got, err := own[15].rest(); err != nil || !strings.Contains(got, "this one brings least") {
+			t.Errorf("the slowest of the network: %q, %v", got, err)
+		}
+		if got := c.all(); !strings.HasSuffix(got, taken(w.commands())) {
+			t.Errorf("%q", got)
+		}
+		if n := w.server.Stats().Pushes[githttp.PushBroken]; n != 1 {
+			t.Errorf("%d have given way", n)
+		}
+	})
+}
+
 // TestWhoHadTurnsForLongEndsNobodysPush: the turns that are left are for others. Who waits gets one when what they had is long enough ago.
 func TestWhoHadTurnsForLongEndsNobodysPush(t *testing.T) {
 	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
