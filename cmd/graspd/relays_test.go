@@ -41,6 +41,7 @@ var oddRelays = map[string]func(f *testkit.FakeRelay, p *oddProject){
 			f.Store(e)
 		}
 	},
+	"withheld events": func(f *testkit.FakeRelay, p *oddProject) { f.Habits.Withheld, p.withheld = 30, 30 },
 	"other limits each time": func(f *testkit.FakeRelay, p *oddProject) {
 		p.drops = 1
 		f.Refuse = func(sub string, filters []nostr.Filter) string {
@@ -90,7 +91,11 @@ func TestCatchesUpFromOddRelays(t *testing.T) {
 			if prepare(source, p); p.slow && !*slow {
 				t.Skip("waits between connections")
 			}
-			source.Store(testkit.Announcement(testkit.Key(1), p.now-9000, "proj", "wss://relay.example.org", string(source.URL)))
+			announced := testkit.Announcement(testkit.Key(1), p.now-9000, "proj", "wss://relay.example.org", string(source.URL))
+			for int(announced.ID[31])%100 < p.withheld { // without it there is nothing to bring
+				announced = testkit.Announcement(testkit.Key(1), announced.CreatedAt-1, "proj", "wss://relay.example.org", string(source.URL))
+			}
+			source.Store(announced)
 			missing := map[nostr.ID]bool{}
 			for i := range 130 + p.more {
 				e := testkit.Issue(testkit.Key(2), p.now-int64(i*7919%8000), p.address, fmt.Sprint("issue ", i))
@@ -131,5 +136,34 @@ func (c *client) awaitAll(wanted map[nostr.ID]bool) {
 			delete(wanted, m.Event.ID)
 			n--
 		}
+	}
+}
+
+// TestALargeEventIsNotFetchedAgain: what was refused for its size is not asked for again by the next start.
+func TestALargeEventIsNotFetchedAgain(t *testing.T) {
+	t.Parallel()
+	source := testkit.Serve(t)
+	now, address, dir := time.Now().Unix(), testkit.RepositoryAddress(testkit.Key(1), "proj"), t.TempDir()
+	large := testkit.Issue(testkit.Key(2), now-50, address, strings.Repeat("x", 1<<20))
+	source.Store(testkit.Announcement(testkit.Key(1), now-100, "proj", "wss://relay.example.org", string(source.URL)), large)
+	var sent [2]int
+	for i := range sent {
+		us := serve(t, "--data", dir, "--domain", "relay.example.org", "--bootstrap", string(source.URL), "--sync-batch-window", "50ms")
+		c := dial(t, us.url)
+		c.send(nostr.AppendReq(nil, "sub", nostr.Filter{Kinds: []nostr.Kind{nip34.KindIssue}}))
+		stored := testkit.Issue(testkit.Key(2), now-60+int64(i), address, fmt.Sprint("small ", i))
+		source.Store(stored)
+		if i > 0 {
+			source.Drop()
+		}
+		late := testkit.Issue(testkit.Key(3), now+int64(i), address, "late")
+		source.Add(late)
+		c.awaitEvent(late)
+		us.logs.await(t, `msg="(initial sync finished)"`) // so all of it is decided
+		us.stop()
+		sent[i] = source.Deliveries()[large.ID]
+	}
+	if sent[0] == 0 || sent[1] != sent[0] {
+		t.Errorf("it was sent %d times, and then %d times", sent[0], sent[1]-sent[0])
 	}
 }
