@@ -31,7 +31,7 @@ func TestWhatIsReadAgainIsProven(t *testing.T) {
 	if s.Phase != status.PhaseUnproven || s.Unproven.Repositories != 1 || s.Confirmed.Repositories != 0 || d.peer.Details().Parts[0].Complete() {
 		t.Errorf("a second that no page holds: %+v", s)
 	}
-	all = append(all[:400], m.Event(nostr.KindComment, key(1), 2000, nostr.Tag{"A", address(key(0), "x")}))
+	all = append([]*nostr.Event{m.Event(nostr.KindComment, key(1), 2000, nostr.Tag{"A", address(key(0), "x")})}, all[:400]...)
 	d.pass(26 * time.Hour)
 	if s := d.peer.Status(); s.Phase != status.PhaseLive || s.Unproven.Items() > 0 || s.Confirmed.Repositories != 1 || !d.peer.Details().Parts[0].Complete() {
 		t.Errorf("once it fits into a page: %+v", s)

@@ -76,6 +76,9 @@ func (c *fakeConn) match(fl nostr.Filter) []*nostr.Event {
 		c.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	}
 	out = out[:min(len(out), f.page(fl.Limit))]
+	if f.Sifted && fl.IDs == nil && len(out) == f.PageCap {
+		out = out[:len(out)-c.rng.IntN(min(6, len(out)))]
+	}
 	if fl.IDs != nil && f.Given > 0 {
 		out = out[:min(len(out), f.Given)]
 	}

@@ -10,6 +10,7 @@ type Habits struct {
 	Moody   bool // now the newest, now the oldest, and in any order; but never a page out of the middle, which no client could use
 	First   bool // what came first comes first, whatever its date
 	Any     bool // a page has any of what matches
+	Sifted  bool // a full page is filtered once more, and has up to five events less
 	Inside  bool // since and until are exclusive
 	Loose   bool // a tag filter also finds values under other tag names and, whatever the time, values that only begin like its own
 	Honest  bool // the relay replaces and deletes as NIP-01 and NIP-09 say; else it keeps and offers everything

@@ -2,6 +2,7 @@
 package paging
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -51,7 +52,9 @@ type Habits struct {
 	limit     int  // of the questions
 	most      int  // events in the largest answer to them: one with fewer is not cut
 	cut       int  // events in an answer that proved to be cut; 0 = none did
+	least     int  // events in the smallest answer that proved to be cut, from fewCut on; 0 = none did
 	exclusive bool // since and until are exclusive
+	wary      bool // it does not answer newest first, or not evenly: an answer of half as many events as the largest may be cut
 
 	large []int64 // seconds of an event that ended the connection, and that are not asked for
 }
@@ -61,10 +64,13 @@ func (h *Habits) full(n, limit int) bool {
 	if limit != h.limit {
 		h.limit, h.most = limit, 0
 	}
-	full := n > 0 && n >= h.most || n == limit
+	full := n > 0 && n >= h.most || n == limit || h.wary && h.doubtful(n)
 	h.most = max(h.most, n)
 	return full
 }
+
+// doubtful reports whether an answer of n events may be cut, where a relay is not taken at its word.
+func (h *Habits) doubtful(n int) bool { return n > 0 && 2*n >= h.most || h.least > 0 && n >= h.least }
 
 // Pager reads all events that one filter matches from a relay that answers in pages of unknown size.
 //
@@ -77,6 +83,10 @@ func (h *Habits) full(n, limit int) bool {
 // a second less than it is asked for, one whose pages are not all of the same size, as the Pager goes on from the oldest event that came, and one
 // that answers a question now so and now so. An event that came before and does not come again has a part asked once more, with a second
 // more at each end.
+//
+// Some relays filter what they have put into a page, so that their pages are not all full. Of one that answers newest first the Pager then has
+// the newest events, and goes on below. Of any other it does not know what is missing: once an answer is out of order, or a part brings what
+// another answer would have had, the Pager takes an answer for complete only if it has less than half of the largest.
 type Pager struct {
 	habits   *Habits
 	span     Span
@@ -89,6 +99,8 @@ type Pager struct {
 	unproven bool
 	late     int64 // what the relay has of this time or later is asked for once more, at the end; 0 = nothing is
 	losses   int   // connections lost in a row without an answer
+	known    int   // events of the span that are known
+	trusted  int   // events of the largest answer that was taken for complete
 }
 
 // window is a range of times to ask for.
@@ -102,6 +114,16 @@ type window struct {
 	again bool  // it is asked a second time, as an event that is known did not come
 	came  int   // then: how many came the first time
 	lost  int   // connections that ended while it was asked, before anything came: it is asked in small parts
+	told  told
+}
+
+// told is what an answer before would have had, if it was whole or had the newest events: all between two seconds. News of that time show that
+// it was not.
+type told struct {
+	after, before int64 // both exclusive
+	n             int   // events of that answer; 0 = there was none
+	uneven        bool  // it was not full, so that the answers differ in size
+	alone         bool  // all that it had is of one second, of which there may be more
 }
 
 // next is the part of the window that is asked next.
@@ -117,6 +139,9 @@ type page struct {
 	times []int64 // creation times of the events in the window, as they came
 	n     int     // all of them
 	fresh int     // in the window, of an id that was not known
+	news  int     // fresh events of a time that was told before
+	newer int     // fresh events of a later time
+	mixed bool    // it was not newest first
 }
 
 // A pager gives up at these bounds, against relays that invent history.
@@ -131,6 +156,13 @@ const MostSeen = 1 << 16
 
 // fewExtras bounds the events of the second more at an end that leave no doubt that the window has none.
 const fewExtras = 8
+
+// fewCut is how many events an answer must have had to count for one that was cut, and fewNewer how many newer events show that a relay does
+// not begin with the newest: one or two may have been published meanwhile.
+const (
+	fewCut   = 8
+	fewNewer = 3
+)
 
 // minFullPage is how many events of one second count as more than a page, unless smaller pages proved to be cut.
 const minFullPage = 20
@@ -168,12 +200,25 @@ func (p *Pager) Received(id nostr.ID, at int64) {
 	}
 	p.seen[k] = p.asks
 	p.page.n++
-	if p.todo[len(p.todo)-1].next().has(at) {
-		p.page.times = append(p.page.times, at)
-		if !known {
-			p.page.fresh++
-		}
+	if w := p.todo[len(p.todo)-1]; w.next().has(at) {
+		p.page.add(at, known, w.told)
 	}
+}
+
+// add takes an event of the window.
+func (g *page) add(at int64, known bool, t told) {
+	g.mixed = g.mixed || len(g.times) > 0 && at > g.times[len(g.times)-1]
+	g.times = append(g.times, at)
+	switch {
+	case known:
+		return
+	case t.n == 0 || at <= t.after:
+	case at < t.before:
+		g.news++
+	default:
+		g.newer++
+	}
+	g.fresh++
 }
 
 func key64(id nostr.ID) uint64 { return binary.BigEndian.Uint64(id[:]) }
@@ -189,9 +234,9 @@ func (p *Pager) Again() {
 
 // Forget frees the ids that a Pager knows: while nobody uses it, it can do without.
 func (p *Pager) Forget() {
-	p.seen = make(map[uint64]uint32)
+	p.seen, p.known = make(map[uint64]uint32), 0
 	for i := range p.todo {
-		p.todo[i].known = 0
+		p.todo[i].known, p.todo[i].told = 0, told{}
 	}
 }
 
@@ -205,7 +250,35 @@ func (p *Pager) end() (g page, w window, asked Span) {
 	if w.of > 0 && g.fresh > 0 {
 		p.habits.cut, w.of = w.of, 0
 	}
+	p.known += g.fresh
+	p.learn(g, w.told)
 	return g, w, w.next()
+}
+
+// learn takes what an answer shows of an answer before, and of the order that the relay has.
+func (p *Pager) learn(g page, t told) {
+	h := p.habits
+	begins := !t.uneven && g.newer >= fewNewer && 8*g.newer >= g.n // the answer before did not begin with the newest
+	h.wary = h.wary || g.mixed || begins || g.news > 0 && !t.uneven
+	if begins || g.news > 0 {
+		h.wasCut(t.n)
+	}
+	p.unproven = p.unproven || t.alone && g.news > 0
+}
+
+// hides reports whether there may be more in a second than the n events that came.
+func (h *Habits) hides(n int, full bool) bool {
+	if h.wary && n < h.most {
+		return n >= fewCut && 4*n >= 3*cmp.Or(h.least, max(h.most, minFullPage))
+	}
+	return full && (n >= minFullPage || h.cut > 0 && n >= h.cut) || h.least > 0 && n >= h.least
+}
+
+// wasCut records that an answer of n events was cut.
+func (h *Habits) wasCut(n int) {
+	if n >= fewCut && (h.least == 0 || n < h.least) {
+		h.least = n
+	}
 }
 
 // Done ends an answer to a question for at most limit events, and decides what to ask next.
@@ -215,23 +288,37 @@ func (p *Pager) Done(limit int) {
 	p.losses = 0
 	full := p.habits.full(g.n, limit)
 	lacks := w.lacks(g, asked)
+	if p.habits.wary && p.habits.doubtful(p.trusted) {
+		p.restart()
+		return
+	}
+	if !full && lacks >= fewCut && (w.again || p.habits.exclusive) { // more than ends and deletions explain
+		p.habits.wasCut(g.n)
+		p.habits.wary, full = true, true
+	}
+	if !full {
+		p.trusted = max(p.trusted, g.n)
+	}
 	switch {
 	case !full && lacks > 0 && !w.again:
 		w.again, w.came = true, len(g.times)
 		p.todo = append(p.todo, w)
 	case w.again && lacks <= 0 && !p.habits.exclusive: // with a second more at each end all came
-		p.habits.exclusive = true
-		p.todo = []window{{Span: p.span}}
+		p.habits.exclusive, p.habits.least = true, 0
+		p.restart()
 	case asked.Since == asked.Until:
-		p.unproven = p.unproven || w.differs(g, lacks)
+		p.doubt(g, w, lacks)
 		p.second(g, w, full)
 	case len(g.times) == 0 && g.n >= fewExtras && p.much(g.n), full && len(g.times) > 0:
 		p.split(g, w)
 	default:
-		p.unproven = p.unproven || w.differs(g, lacks)
+		p.doubt(g, w, lacks)
 		p.complete(g, w, asked, lacks)
 	}
 }
+
+// restart asks for all of the span again, as what is known of the relay has changed.
+func (p *Pager) restart() { p.todo, p.trusted = []window{{Span: p.span, known: p.known}}, 0 }
 
 // lacks returns how many events an answer lacks that are known. Those at the ends are counted apart: others that are known may make up for
 // them, which a full answer before did not have.
@@ -245,6 +332,13 @@ func (w window) lacks(g page, asked Span) int {
 
 // within returns how many events of the answer are of a second.
 func (g page) within(second int64) int { return after(g.times, second) - after(g.times, second-1) }
+
+// doubt notes that a second answer to the same question is another one.
+func (p *Pager) doubt(g page, w window, lacks int) {
+	if w.differs(g, lacks) {
+		p.unproven, p.habits.wary = true, true
+	}
+}
 
 // differs reports whether a second answer to the same question is another one. That an event has gone meanwhile is no difference.
 func (w window) differs(g page, lacks int) bool {
@@ -260,7 +354,7 @@ func (p *Pager) second(g page, w window, full bool) {
 		p.todo = append(p.todo, w)
 		return
 	}
-	p.unproven = p.unproven || full && (g.n >= minFullPage || p.habits.cut > 0 && g.n >= p.habits.cut)
+	p.unproven = p.unproven || p.habits.hides(g.n, full)
 	p.push(Span{w.Since, w.Until - 1}, window{width: p.widen(w, g.n), of: w.of, lost: w.lost})
 }
 
@@ -286,12 +380,13 @@ func (p *Pager) split(g page, w window) {
 		from = g.times[after(g.times, oldest)]
 	}
 	n := after(g.times, from-1)
-	rest := window{of: g.n, known: n, last: g.within(from - 1)}
+	before := told{after: oldest, before: newest, n: g.n}
+	rest := window{of: g.n, known: n, last: g.within(from - 1), told: before}
 	if p.habits.cut > 0 {
 		rest.width, rest.known = (newest-oldest)/4*3+1, 0
 	}
 	p.push(Span{w.Since, from - 1}, rest)
-	p.push(Span{from, w.Until}, window{known: len(g.times) - n, first: g.within(from), last: w.last})
+	p.push(Span{from, w.Until}, window{known: len(g.times) - n, first: g.within(from), last: w.last, told: before})
 }
 
 // after returns how many of times are not after at.
@@ -314,6 +409,9 @@ func (p *Pager) complete(g page, w window, asked Span, lacks int) {
 		rest.Until, next.known = g.times[0], after(g.times, g.times[0])
 	case below:
 		rest.Until = asked.Until - 1
+	}
+	if below {
+		next.told = told{after: asked.Since, before: g.times[0], n: g.n, uneven: true, alone: g.times[0] == asked.Until}
 	}
 	if below || asked.Since > w.Since {
 		p.push(rest, next)
