@@ -72,11 +72,14 @@ func (d *Disk) weighTrash(ctx context.Context) (all []thrown, sum int64, err err
 	return all, sum, nil
 }
 
-// thrownAt returns when an entry came into the trash; ok is false for what graspd has not put there.
+// thrownAt returns when an entry came into the trash; ok is false for what graspd has not put there. A repository stands there under its id, and
+// files of one under that and a number.
 func thrownAt(name string) (at time.Time, ok bool) {
-	_, text, _ := strings.Cut(name, "-")
+	of, text, _ := strings.Cut(name, "-")
+	of, _, _ = strings.Cut(of, ".")
+	_, wrong := ParseID(of)
 	seconds, err := strconv.ParseInt(text, 10, 64)
-	return time.Unix(seconds, 0), err == nil
+	return time.Unix(seconds, 0), wrong == nil && err == nil
 }
 
 // weigh returns how many bytes the files below a name have. What goes meanwhile has none.

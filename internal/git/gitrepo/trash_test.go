@@ -48,7 +48,7 @@ func TestTheTrashShrinksFromItsOldest(t *testing.T) {
 		}
 		now.at = now.at.Add([]time.Duration{time.Hour, 23 * time.Hour, 9000 * time.Hour}[i])
 	}
-	if err := os.WriteFile(filepath.Join(dir, "trash", "notes"), []byte("of the operator"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "trash", "notes-2024"), []byte("of the operator"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for left := 3; left >= 0; left-- {
@@ -64,14 +64,14 @@ func TestTheTrashShrinksFromItsOldest(t *testing.T) {
 			t.Fatal(err)
 		}
 		names := entries(t, filepath.Join(dir, "trash"))
-		names = slices.DeleteFunc(names, func(name string) bool { return name == "notes" || strings.Contains(name, "/") })
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "notes-2024" || strings.Contains(name, "/") })
 		if len(names) != left || slices.ContainsFunc(names, func(name string) bool {
 			return !slices.ContainsFunc(order[3-left:], func(n byte) bool { return strings.HasPrefix(name, some(n).String()) })
 		}) {
 			t.Errorf("%d should be left, and these are: %q", left, names)
 		}
 	}
-	if !slices.Contains(entries(t, filepath.Join(dir, "trash")), "notes") {
+	if !slices.Contains(entries(t, filepath.Join(dir, "trash")), "notes-2024") {
 		t.Error("what graspd did not put into the trash has gone")
 	}
 }
