@@ -1,6 +1,9 @@
 package fair
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Of says of whom the grant is from then on: of several parties that use the same thing, of the one that has least. The account looks anew whenever
 // there is too little, so whoever shares something does not lose it because another that shares it has much. No bound of a party is looked at.
@@ -39,7 +42,7 @@ func (b *book) settle() (changed bool) {
 
 // least returns the party of those that share a grant that has least beside it; the first one of several.
 func (b *book) least(g *Grant) Party {
-	return slices.MinFunc(g.among, func(p, q Party) int { return int(min(1, max(-1, b.beside(g, p)-b.beside(g, q)))) })
+	return slices.MinFunc(g.among, func(p, q Party) int { return cmp.Compare(b.beside(g, p), b.beside(g, q)) })
 }
 
 // beside returns what a party has beside a grant; less than 0 for the service.

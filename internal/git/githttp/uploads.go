@@ -19,7 +19,8 @@ const (
 )
 
 // Which push gives way to one that waits: the slowest of those that are under way for yieldAfter and bring less than enough. That is yieldBelow
-// at first, and doubles with each further yieldAfter: so nobody keeps a turn for long while others wait, and whoever is fast loses none.
+// at first, and doubles with each further yieldAfter: so nobody keeps a turn for long while others wait. A push at 1 MiB a second keeps it for 100
+// seconds.
 const (
 	yieldAfter = stallTime
 	yieldBelow = 64 << 10 // bytes a second
