@@ -74,3 +74,31 @@ func TestPagerReadsAllOfPagesThatAreSifted(t *testing.T) {
 		}
 	}
 }
+
+// TestPagerAsksAgainForWhatItBelievedTooEarly: the first answer is in order, of the newer half and not full, so that it is believed. Only the next
+// one shows that the relay has no order.
+func TestPagerAsksAgainForWhatItBelievedTooEarly(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 79))
+		h := &Habits{}
+		readBy(t, &shelf{limit: 50, habit: newestFirst, events: spread(r, 60)}, h, Span{0, Forever}, 20)
+		answer, tidied := anyOf(r), tidy(anyOf(r))
+		s := &shelf{limit: 45, events: spread(r, 601), habit: func(page int, m []dated, limit int) []dated {
+			if page == 0 {
+				return tidied(page, m[:300], limit)
+			}
+			return answer(page, m, limit)
+		}}
+		if p, got := readBy(t, s, h, Span{0, Forever}, 1000); len(got) < 601 && !p.Unproven() {
+			t.Errorf("seed %d: received %d of 601, as if that were all", seed, len(got))
+		}
+	}
+}
+
+// spread are n events whose times lie far apart.
+func spread(r *rand.Rand, n int) (events []dated) {
+	for i := range n {
+		events = append(events, at(uint64(i*7919%10007), 1_700_000_000+r.Int64N(1e7)))
+	}
+	return events
+}
