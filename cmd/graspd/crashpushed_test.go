@@ -37,14 +37,27 @@ func (w *contributor) judge(u grasp.RelayURL) (objects int) {
 	return w.clone(ctx, u)
 }
 
-// compare compares what is served with what is to be served.
+// compare compares what is served with what the log says. A start brings into force what a kill left complete, while people ask: as long
+// as the log moves, both are asked again.
 func (w *contributor) compare(ctx context.Context, c *relayconn.Conn, u grasp.RelayURL) {
-	shown := w.lsRemote(ctx, w.url(w.key, u))
-	want := maps.Clone(w.pullsServed(ctx, c))
-	maps.Copy(want, w.ruling(ctx, c))
-	if !maps.Equal(shown, want) {
-		w.h.t.Errorf("%s shows\n%v\nand the log says\n%v", w.d, shown, want)
+	for before := w.logged(ctx, c); !w.h.t.Failed(); {
+		shown := w.lsRemote(ctx, w.url(w.key, u))
+		after := w.logged(ctx, c)
+		if maps.Equal(before, after) {
+			if !maps.Equal(shown, after) {
+				w.h.t.Errorf("%s shows\n%v\nand the log says\n%v", w.d, shown, after)
+			}
+			return
+		}
+		before = after
 	}
+}
+
+// logged are the refs that the events say.
+func (w *contributor) logged(ctx context.Context, c *relayconn.Conn) map[string]string {
+	refs := w.pullsServed(ctx, c)
+	maps.Copy(refs, w.ruling(ctx, c))
+	return refs
 }
 
 // ruling are the refs of the newest state that is served. That is the last one that was acknowledged, or a later one whose push
