@@ -240,7 +240,7 @@ func TestACrowdFromOneAddress(t *testing.T) {
 		c, same, other, own, peer := w.clientAt("a", nil), w.clientAt("a", nil), w.clientAt("b", nil), w.client(), w.member("relay", "owner")
 		author := 100
 		next := func() *nostr.Event { author++; return announcement(author, "many", time.Now()) }
-		for i := range ingest.CrowdBurst {
+		for i := range ingest.AnnouncementBurst {
 			w.want(w.publish([]*ingest.Source{c, same}[i%2], next()), policy.Accept)
 		}
 		over := next()
@@ -255,12 +255,12 @@ func TestACrowdFromOneAddress(t *testing.T) {
 		for _, s := range []*ingest.Source{other, own} {
 			w.want(w.publish(s, next()), policy.Accept)
 		}
-		for range 2 * ingest.CrowdBurst {
+		for range 2 * ingest.AnnouncementBurst {
 			w.want(w.fetch(peer, next()), policy.Accept)
 			w.want(w.publish(own, next()), policy.Accept)
 		}
 		w.want(w.publish(other, over), policy.Accept)
-		time.Sleep(ingest.CrowdEvery)
+		time.Sleep(ingest.AnnouncementEvery)
 		w.want(w.publish(c, next()), policy.Accept)
 		if v := w.publish(c, next()); v.Outcome != policy.Discard {
 			t.Errorf("after a while: %v", v)
@@ -281,26 +281,26 @@ func TestACrowdOfInvited(t *testing.T) {
 		}
 		w.want(w.publish(c, announcement(1, "many", time.Now(), maintainers(invited...))), policy.Accept)
 		time.Sleep(time.Second)
-		if n := len(w.ids()); n != ingest.CrowdBurst {
+		if n := len(w.ids()); n != ingest.AnnouncementBurst {
 			t.Errorf("%d announcements are here", n)
 		}
 	})
 }
 
-// The accounts of crowds are bounded, and the oldest are forgotten.
-func TestCrowdsAreBounded(t *testing.T) {
-	c, now := ingest.NewCrowds(), time.Now()
-	for range ingest.CrowdBurst {
+// The accounts of addresses are bounded, and the oldest are forgotten.
+func TestAccountsOfAddressesAreBounded(t *testing.T) {
+	c, now := ingest.NewPerAddress(), time.Now()
+	for range ingest.AnnouncementBurst {
 		c.Take("a", "d", now)
 	}
-	for i := range 2*ingest.CrowdsKept + 10 {
+	for i := range 2*ingest.AccountsKept + 10 {
 		if !c.Take("b", fmt.Sprint(i), now) {
 			t.Fatal("another identifier is one too many")
 		}
-		if i == ingest.CrowdsKept/2 && c.Take("a", "d", now) {
+		if i == ingest.AccountsKept/2 && c.Take("a", "d", now) {
 			t.Error("forgotten too soon")
 		}
-		if n := c.Len(); n > 2*ingest.CrowdsKept {
+		if n := c.Len(); n > 2*ingest.AccountsKept {
 			t.Fatalf("%d are kept", n)
 		}
 	}

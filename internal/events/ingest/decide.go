@@ -28,13 +28,13 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	if x != nil {
 		by = max(by, x.by) // the author may have brought the copy in the buffer, and somebody else this copy
 	}
-	crowd := it.crowd
+	address := it.address
 	if it.paid {
-		crowd = ""
+		address = ""
 	}
 	v, err := it.verdict, error(nil)
 	if v.Outcome != policy.Refuse {
-		v, err = w.verdictOn(it.event, by, crowd)
+		v, err = w.verdictOn(it.event, by, address)
 	}
 	if err == nil {
 		it.paid = it.paid || v.OK()
@@ -59,7 +59,7 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 
 // verdictOn asks the store's rules, then the policy, then the ledger, and last the bounds of the address that brings e. It returns the first
 // refusal.
-func (w *writer) verdictOn(e *nostr.Event, by policy.Bearer, crowd string) (policy.Verdict, error) {
+func (w *writer) verdictOn(e *nostr.Event, by policy.Bearer, address string) (policy.Verdict, error) {
 	outcome, err := w.open.batch.Outcome(e)
 	if err != nil {
 		return policy.Verdict{}, fmt.Errorf("decide event %s: %w", e.ID, err)
@@ -79,7 +79,7 @@ func (w *writer) verdictOn(e *nostr.Event, by policy.Bearer, crowd string) (poli
 	if err != nil || v.Outcome != policy.Accept && v.Outcome != policy.Wait {
 		return v, err
 	}
-	if v, err = w.crowded(e, crowd, v); err != nil {
+	if v, err = w.withinAccount(e, address, v); err != nil {
 		return v, err
 	}
 	return warnCredentials(w.door.log, e, v), nil

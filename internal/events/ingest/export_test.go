@@ -61,25 +61,25 @@ func (x *Announced) Size() (identifiers, keys int) {
 
 // The bounds of what is kept.
 const (
-	KnownIdentifiers = knownIdentifiers
-	KnownKeys        = knownKeys
-	CrowdBurst       = crowdBurst
-	CrowdEvery       = crowdEvery
-	FreeWork         = freeWork
-	MaxUnfinished    = maxUnfinished
+	KnownIdentifiers  = knownIdentifiers
+	KnownKeys         = knownKeys
+	AnnouncementBurst = announcementBurst
+	AnnouncementEvery = announcementEvery
+	FreeWork          = freeWork
+	MaxUnfinished     = maxUnfinished
 )
 
 // Unfinished is how many deletions are under way. It is for replies, which the writer calls, and for an idle door.
 func (d *Door) Unfinished() int { return d.store.Unfinished() }
 
-// Crowds are the accounts of who announces how much.
-type Crowds struct{ c *crowds }
+// PerAddress are the accounts of who announces how much.
+type PerAddress struct{ c *perAddress }
 
-func NewCrowds() Crowds { return Crowds{newCrowds()} }
+func NewPerAddress() PerAddress { return PerAddress{newPerAddress()} }
 
-func (c Crowds) Take(address, d string, now time.Time) bool { return c.c.take(address, d, now) }
+func (c PerAddress) Take(address, d string, now time.Time) bool { return c.c.take(address, d, now) }
 
 // Len is how many pairs of an address and an identifier are remembered.
-func (c Crowds) Len() int { return len(c.c.young) + len(c.c.old) }
+func (c PerAddress) Len() int { return len(c.c.young) + len(c.c.old) }
 
-const CrowdsKept = crowdsKept
+const AccountsKept = accountsKept

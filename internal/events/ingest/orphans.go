@@ -18,13 +18,13 @@ const (
 
 // orphan is a genuine event that was refused only because another event, which names it or which it names, is not here yet.
 type orphan struct {
-	event *nostr.Event
-	from  store.Source
-	by    policy.Bearer
-	label string
-	crowd string // from its item
-	cost  int
-	keys  []key
+	event   *nostr.Event
+	from    store.Source
+	by      policy.Bearer
+	label   string
+	address string // from its item
+	cost    int
+	keys    []key
 
 	pool    *pool
 	inPool  *list.Element
@@ -85,7 +85,7 @@ func (o *orphans) add(it *item) *orphan {
 	if !o.makeRoom(p, label, cost) {
 		return nil
 	}
-	x := &orphan{event: e, from: it.from, by: it.by, label: label, crowd: it.crowd, cost: cost, keys: keys, pool: p}
+	x := &orphan{event: e, from: it.from, by: it.by, label: label, address: it.address, cost: cost, keys: keys, pool: p}
 	s := p.shares[label]
 	if s == nil {
 		s = &share{}

@@ -88,7 +88,7 @@ func (w *writer) redecide(x *orphan) (policy.Verdict, error) {
 	if err := w.begin(); err != nil {
 		return policy.Verdict{}, err
 	}
-	v, err := w.verdictOn(x.event, x.by, x.crowd)
+	v, err := w.verdictOn(x.event, x.by, x.address)
 	if err != nil {
 		return v, err
 	}

@@ -69,16 +69,16 @@ const (
 
 // item is one submitted event on its way.
 type item struct {
-	src   *Source
-	event *nostr.Event // as submitted, or the genuine copy that was verified instead
-	from  store.Source
-	by    policy.Bearer
-	reply func(policy.Verdict)
-	size  int
-	came  time.Time
-	label string // names the share of the orphan buffer for which the event counts
-	large *party // the party whose one large event this is; nil for an event that is not large
-	crowd string // the address that brings the event; "" for relays and imports; see crowds
+	src     *Source
+	event   *nostr.Event // as submitted, or the genuine copy that was verified instead
+	from    store.Source
+	by      policy.Bearer
+	reply   func(policy.Verdict)
+	size    int
+	came    time.Time
+	label   string // names the share of the orphan buffer for which the event counts
+	large   *party // the party whose one large event this is; nil for an event that is not large
+	address string // the address that brings the event; "" for relays and imports; see perAddress
 
 	// Guarded by src.door.mu until ready, then the writer's.
 	alone   bool           // the item waits for no other copy, as the one for which it waited was forged
@@ -88,7 +88,7 @@ type item struct {
 
 	recalled bool // stands because the event was stored when a verifier looked
 	decided  bool // the writer has decided the item before, in a batch that was dropped; the item is not charged and counted twice
-	paid     bool // the address has paid for this announcement or report; see crowds
+	paid     bool // the address has paid for this announcement or report; see perAddress
 	times    int  // how often the writer has failed over what follows from the event
 	left     bool // the writer has failed over the event, and leaves it out
 }
@@ -147,7 +147,7 @@ func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
 	}
 	it.label = cmp.Or(s.party.name, s.conf.Label)
 	if s.conf.Direct {
-		it.crowd = s.party.name
+		it.address = s.party.name
 	}
 	if it.size > largeEvent {
 		it.large, s.party.large = s.party, true

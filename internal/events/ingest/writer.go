@@ -29,20 +29,20 @@ var quietly = bucket.Rate{Tokens: 1, In: quietGap, Burst: 1 + quietBurst}
 
 // writer decides one event after the other, and commits. Only the goroutine of run and drain uses it.
 type writer struct {
-	door    *Door
-	rules   policy.Rules
-	ledger  *refdb.Ledger // nil where nothing is hosted
-	orphans *orphans
-	stops   bool // the door closes
-	known   announced
-	crowds  *crowds
-	failed  time.Time     // when the last commit failed; zero after one that did not
-	commits bucket.Bucket // commits that may come while no client waits; see quietGap
-	late    bool          // DrainTime is over: the writer decides nothing more
-	look    time.Time     // when the writer looks next whether the store is to be opened anew
-	open    openBatch
-	away    leaving
-	held    held
+	door       *Door
+	rules      policy.Rules
+	ledger     *refdb.Ledger // nil where nothing is hosted
+	orphans    *orphans
+	stops      bool // the door closes
+	known      announced
+	perAddress *perAddress
+	failed     time.Time     // when the last commit failed; zero after one that did not
+	commits    bucket.Bucket // commits that may come while no client waits; see quietGap
+	late       bool          // DrainTime is over: the writer decides nothing more
+	look       time.Time     // when the writer looks next whether the store is to be opened anew
+	open       openBatch
+	away       leaving
+	held       held
 
 	chores    []chore // the chores below; of those that are due the first comes first
 	expiry    expiring
@@ -53,7 +53,7 @@ type writer struct {
 }
 
 func newWriter(d *Door) *writer {
-	w := &writer{door: d, rules: d.Rules(), ledger: d.ledger, crowds: newCrowds(), away: newLeaving(d.limits.BatchEvents)}
+	w := &writer{door: d, rules: d.Rules(), ledger: d.ledger, perAddress: newPerAddress(), away: newLeaving(d.limits.BatchEvents)}
 	w.expiry.w, w.promotion.w, w.forgets.w, w.purging.w, w.lapsing.w = w, w, w, w, w
 	w.chores = []chore{&w.expiry, &w.promotion, &w.forgets, &w.purging, &w.lapsing}
 	w.known.reset()
