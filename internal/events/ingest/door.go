@@ -73,9 +73,9 @@ type Door struct {
 	stop chan struct{} // closed when the door takes no more Submits
 	wake chan struct{} // one slot: the writer has something to do
 
-	ruleChanges  chan ruleChange  // one slot: new rules for the writer
-	turnRequests chan turnRequest // one slot: somebody wants a turn
-	ledger       *refdb.Ledger
+	ruleChanges       chan ruleChange       // one slot: new rules for the writer
+	exclusiveRequests chan exclusiveRequest // one slot: somebody wants the writer
+	ledger            *refdb.Ledger
 
 	mu       sync.Mutex // guards what follows and the fields of the sources; held for short steps in memory only
 	work     *sync.Cond // on mu: toCheck has grown, or stopped
@@ -98,7 +98,7 @@ func New(c Config) *Door {
 	d := &Door{
 		store: c.Store, verifier: c.Verifier, now: c.Now, workers: c.Workers,
 		limits: c.Limits.withDefaults(), log: c.Logger, faults: c.Faults, ledger: c.Ledger,
-		stop: make(chan struct{}), wake: make(chan struct{}, 1), ruleChanges: make(chan ruleChange, 1), turnRequests: make(chan turnRequest, 1),
+		stop: make(chan struct{}), wake: make(chan struct{}, 1), ruleChanges: make(chan ruleChange, 1), exclusiveRequests: make(chan exclusiveRequest, 1),
 		copies: make(map[nostr.ID]*sameID), parties: make(map[string]*party),
 		toCheck: newFairQueue(checkLane), toDecide: newFairQueue(decideLane),
 	}

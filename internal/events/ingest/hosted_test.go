@@ -128,7 +128,7 @@ func (h *host) push(of nip34.Address, commands ...gitwire.Command) refs.Verdict 
 
 func (h *host) open(of nip34.Address, p *refs.Push) (opened refdb.Opened) {
 	h.Helper()
-	err := h.door.Turn(context.Background(), func(t *ingest.Turn) (err error) {
+	err := h.door.Exclusively(context.Background(), func(t *ingest.Exclusive) (err error) {
 		opened, err = h.ledger.Open(t.Turn, of, *p)
 		return err
 	})
@@ -143,7 +143,7 @@ func (h *host) arrive(of nip34.Address, p *refs.Push) refs.Verdict {
 	h.Helper()
 	h.dirs++
 	var arrived refdb.Arrived
-	err := h.door.Turn(context.Background(), func(t *ingest.Turn) (err error) {
+	err := h.door.Exclusively(context.Background(), func(t *ingest.Exclusive) (err error) {
 		arrived, err = h.ledger.Arrive(t.Turn, refdb.Arrival{Of: of, Push: p, Dir: refdb.Dir{h.dirs}, Admit: func(dir refdb.Dir) error {
 			for _, c := range p.Commands {
 				h.shelf.put(dir, c.New)
@@ -292,7 +292,7 @@ func synctestWait(h *host, e *nostr.Event) {
 		if h.get(e.ID) != nil {
 			return
 		}
-		if err := h.door.Turn(context.Background(), func(*ingest.Turn) error { return nil }); err != nil {
+		if err := h.door.Exclusively(context.Background(), func(*ingest.Exclusive) error { return nil }); err != nil {
 			h.Fatal(err)
 		}
 	}
@@ -446,7 +446,7 @@ func TestUploadsWaitForTheirEvents(t *testing.T) {
 // lands moves the commit of an upload into the repository, as hosting does when it has heard of the event.
 func (h *host) lands(of nip34.Address, pr *nostr.Event, commit int) {
 	h.Helper()
-	err := h.door.Turn(context.Background(), func(turn *ingest.Turn) error {
+	err := h.door.Exclusively(context.Background(), func(turn *ingest.Exclusive) error {
 		a, err := h.ledger.Arrive(turn.Turn, refdb.Arrival{Of: of, Tips: []nostr.ID{pr.ID}, Dir: refdb.Dir{9}, Admit: func(dir refdb.Dir) error {
 			h.shelf.put(dir, commitID(commit))
 			return nil
@@ -529,7 +529,7 @@ func TestATurnThatFailsChangesNothing(t *testing.T) {
 	h.publish(client, first)
 	of, broken := addressOf(repo), errors.New("the disk broke")
 	p := refs.Push{Commands: []gitwire.Command{command("refs/heads/main", 0, 1)}}
-	err := h.door.Turn(context.Background(), func(turn *ingest.Turn) error {
+	err := h.door.Exclusively(context.Background(), func(turn *ingest.Exclusive) error {
 		a, err := h.ledger.Arrive(turn.Turn, refdb.Arrival{Of: of, Push: &p, Dir: refdb.Dir{9}, Admit: func(dir refdb.Dir) error {
 			h.shelf.put(dir, commitID(1))
 			return nil
@@ -548,7 +548,7 @@ func TestATurnThatFailsChangesNothing(t *testing.T) {
 	}
 	h.push(of, command("refs/heads/main", 0, 1))
 	h.served(repo, first)
-	if err := h.door.Turn(context.Background(), func(turn *ingest.Turn) error { return turn.Serve([]nostr.ID{repo.ID}) }); err != nil || h.door.Stats().Faults != 1 {
+	if err := h.door.Exclusively(context.Background(), func(turn *ingest.Exclusive) error { return turn.Serve([]nostr.ID{repo.ID}) }); err != nil || h.door.Stats().Faults != 1 {
 		t.Errorf("what does not wait: %v, %d faults", err, h.door.Stats().Faults)
 	}
 }
@@ -556,7 +556,7 @@ func TestATurnThatFailsChangesNothing(t *testing.T) {
 func TestTurnsEndWithTheDoor(t *testing.T) {
 	h := newHost(t, setup{})
 	h.end()
-	if err := h.door.Turn(context.Background(), func(*ingest.Turn) error { return nil }); !errors.Is(err, ingest.ErrStopped) {
+	if err := h.door.Exclusively(context.Background(), func(*ingest.Exclusive) error { return nil }); !errors.Is(err, ingest.ErrStopped) {
 		t.Error(err)
 	}
 }

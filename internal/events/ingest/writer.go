@@ -61,7 +61,7 @@ func newWriter(d *Door) *writer {
 	return w
 }
 
-// run decides and commits until ctx ends. It waits for a verified event, new rules, a turn, the time to commit, or the next chore.
+// run decides and commits until ctx ends. It waits for a verified event, new rules, exclusive work, the time to commit, or the next chore.
 func (w *writer) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -70,7 +70,7 @@ func (w *writer) run(ctx context.Context) {
 		w.reopen()
 		w.tell(w.held.due(time.Now(), false))
 		w.receiveRules()
-		w.receiveTurn()
+		w.receiveExclusive()
 		more := w.fill()
 		if !more && !w.open.idle() && w.door.quiet() {
 			w.open.within(w.commits.Wait(time.Now(), quietly))

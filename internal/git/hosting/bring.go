@@ -211,7 +211,7 @@ func (t *Taking) grown(ctx context.Context, needs []refdb.Need) error {
 		return nil
 	}
 	t.told = now
-	return t.h.door.Turn(ctx, func(x *ingest.Turn) error { return t.h.ledger.Prolong(x.Turn, t.lack.Of, needs) })
+	return t.h.door.Exclusively(ctx, func(x *ingest.Exclusive) error { return t.h.ledger.Prolong(x.Turn, t.lack.Of, needs) })
 }
 
 // partsAtOnce is how many needs parts tries one by one.

@@ -305,7 +305,7 @@ func (h *Host) resume(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		err = errors.Join(err, h.door.Turn(ctx, func(t *ingest.Turn) error {
+		err = errors.Join(err, h.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
 			ids, err := h.ledger.Complete(t.Turn, d)
 			if err != nil {
 				return err
@@ -343,7 +343,7 @@ func (h *Host) sweep(ctx context.Context) error {
 func (h *Host) remove(ctx context.Context, of nip34.Address, before int64) error {
 	var r refdb.Repository
 	var ok bool
-	err := h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
+	err := h.door.Exclusively(ctx, func(t *ingest.Exclusive) (err error) {
 		r, ok, err = h.ledger.Remove(t.Turn, of, before)
 		return err
 	})

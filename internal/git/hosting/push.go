@@ -56,7 +56,7 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 	if err := p.look(); err != nil {
 		return refs.Verdict{}, err
 	}
-	err := p.turn(ctx, func(t *ingest.Turn) (err error) {
+	err := p.turn(ctx, func(t *ingest.Exclusive) (err error) {
 		p.opened, err = p.h.ledger.Open(t.Turn, p.call.Of, p.refs)
 		return err
 	})
@@ -73,7 +73,7 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 	verdict, err := p.carry(ctx)
 	err = p.shallow(err)
 	if p.refs.Upload != 0 && !p.held {
-		err = errors.Join(err, p.turn(context.WithoutCancel(ctx), func(*ingest.Turn) error { p.h.ledger.Drop(p.refs.Upload); return nil }))
+		err = errors.Join(err, p.turn(context.WithoutCancel(ctx), func(*ingest.Exclusive) error { p.h.ledger.Drop(p.refs.Upload); return nil }))
 	}
 	return verdict, err
 }
@@ -110,8 +110,8 @@ func (p *push) closed(r *refdb.Reader) error {
 	return reason{Archived, text}
 }
 
-func (p *push) turn(ctx context.Context, work func(*ingest.Turn) error) error {
-	return p.h.door.Turn(ctx, work)
+func (p *push) turn(ctx context.Context, work func(*ingest.Exclusive) error) error {
+	return p.h.door.Exclusively(ctx, work)
 }
 
 // shallow adds what to do to an error about missing objects, where the client's clone is shallow. git pushes everything that such a clone has,
@@ -211,7 +211,7 @@ func (p *push) grown(ctx context.Context, bytes int64) error {
 	}
 	p.extended, p.counted = p.h.cfg.Now(), bytes
 	var cause refs.Cause
-	err := p.turn(ctx, func(t *ingest.Turn) error {
+	err := p.turn(ctx, func(t *ingest.Exclusive) error {
 		cause = p.h.ledger.Resize(p.refs.Upload, bytes)
 		return p.h.ledger.Extend(t.Turn, p.opened)
 	})
@@ -290,7 +290,7 @@ func (p *push) hold(ctx context.Context, q gitrepo.Quarantine, disk unfinished) 
 	if !p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.Network, disk: disk}, p.h.heldMost) {
 		return refs.Verdict{}, noRoomFor(refs.PendingAll)
 	}
-	err := p.turn(ctx, func(t *ingest.Turn) (err error) {
+	err := p.turn(ctx, func(t *ingest.Exclusive) (err error) {
 		if err := noRoomFor(p.h.ledger.Resize(p.refs.Upload, q.Bytes())); err != nil {
 			return err
 		}
@@ -355,7 +355,7 @@ func (h *Host) arrive(ctx context.Context, a refdb.Arrival, q gitrepo.Quarantine
 	}
 	a.Admit = once(a.Admit)
 	var arrived refdb.Arrived
-	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
+	err = h.door.Exclusively(ctx, func(t *ingest.Exclusive) (err error) {
 		if arrived, err = h.ledger.Arrive(t.Turn, a); err != nil {
 			return err
 		}

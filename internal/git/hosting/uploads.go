@@ -142,7 +142,7 @@ func (h *Host) release(n uint64) error {
 // expireUploads drops the uploads whose time is over, after the jobs that wait: some may take tips whose events came in time.
 func (h *Host) expireUploads(ctx context.Context) error {
 	var gone []uint64
-	err := h.door.Turn(ctx, func(t *ingest.Turn) error {
+	err := h.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
 		gone = h.ledger.ExpireUploads(t.Turn)
 		return nil
 	})

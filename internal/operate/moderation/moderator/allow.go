@@ -118,7 +118,7 @@ func (m *Moderator) setAllowed(ctx context.Context, x moderation.Allowed, did st
 	if did == moderation.Admitted {
 		row = moderation.Encode(x)
 	}
-	err := m.write(ctx, e, nil, func(t *ingest.Turn) error { return t.SetRow(allowedPrefix+x.PubKey.String(), row) })
+	err := m.write(ctx, e, nil, func(t *ingest.Exclusive) error { return t.SetRow(allowedPrefix+x.PubKey.String(), row) })
 	if err != nil {
 		return err
 	}

@@ -72,8 +72,8 @@ func (m *Moderator) open(ctx context.Context, o moderation.Order, list bool) (mo
 
 // write makes an entry of the journal and a case durable, and keeps them in m afterwards. In the same turn it calls also first. x and also
 // may be nil.
-func (m *Moderator) write(ctx context.Context, e moderation.Entry, x *moderation.Case, also func(*ingest.Turn) error) error {
-	err := m.door.Turn(ctx, func(t *ingest.Turn) error {
+func (m *Moderator) write(ctx context.Context, e moderation.Entry, x *moderation.Case, also func(*ingest.Exclusive) error) error {
+	err := m.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
 		if also != nil {
 			if err := also(t); err != nil {
 				return err
@@ -98,7 +98,7 @@ func (m *Moderator) write(ctx context.Context, e moderation.Entry, x *moderation
 }
 
 // setEntry writes an entry, and drops the one that is beyond MaxEntries then.
-func setEntry(t *ingest.Turn, e moderation.Entry) error {
+func setEntry(t *ingest.Exclusive, e moderation.Entry) error {
 	if err := t.SetRow(rowName(journalPrefix, e.N), moderation.Encode(e)); err != nil || e.N <= moderation.MaxEntries {
 		return err
 	}
@@ -107,7 +107,7 @@ func setEntry(t *ingest.Turn, e moderation.Entry) error {
 
 // Note writes a decision about anything else into the journal, and calls also, which may be nil, in the same turn of the writer. It fills in
 // the number and the time, and cuts texts that are too long.
-func (m *Moderator) Note(ctx context.Context, e moderation.Entry, also func(*ingest.Turn) error) error {
+func (m *Moderator) Note(ctx context.Context, e moderation.Entry, also func(*ingest.Exclusive) error) error {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
 	m.mu.Lock()

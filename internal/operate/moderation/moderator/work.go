@@ -68,14 +68,14 @@ func (m *Moderator) report(ctx context.Context, what string, err error) {
 
 // set changes a case in a turn of the writer, and x with it. It fails with errAgain where the case is in another state by now. A case that
 // change leaves without a state is over, and set drops it.
-func (m *Moderator) set(ctx context.Context, x *moderation.Case, change func(*ingest.Turn, *moderation.Case) error) error {
+func (m *Moderator) set(ctx context.Context, x *moderation.Case, change func(*ingest.Exclusive, *moderation.Case) error) error {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
 	now, ok := m.Case(x.N)
 	if !ok || now.State != x.State {
 		return errAgain
 	}
-	err := m.door.Turn(ctx, func(t *ingest.Turn) error {
+	err := m.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
 		now = now.Clone()
 		if err := change(t, &now); err != nil {
 			return err
@@ -106,7 +106,7 @@ func (m *Moderator) clear(ctx context.Context, x moderation.Case) error {
 		return err
 	}
 	if x.Subject.Sort == moderation.Author {
-		if err := m.set(ctx, &x, func(t *ingest.Turn, _ *moderation.Case) error { return t.EndWaitsOf(x.Subject.PubKey) }); err != nil {
+		if err := m.set(ctx, &x, func(t *ingest.Exclusive, _ *moderation.Case) error { return t.EndWaitsOf(x.Subject.PubKey) }); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func (m *Moderator) clear(ctx context.Context, x moderation.Case) error {
 		some := queue[:min(len(queue), atOnce)]
 		queue = queue[len(some):]
 		var gone []*nostr.Event
-		err := m.set(ctx, &x, func(t *ingest.Turn, c *moderation.Case) (err error) {
+		err := m.set(ctx, &x, func(t *ingest.Exclusive, c *moderation.Case) (err error) {
 			gone, err = putAside(t, c, some)
 			return err
 		})
@@ -131,7 +131,7 @@ func (m *Moderator) clear(ctx context.Context, x moderation.Case) error {
 }
 
 // putAside puts aside those of the events that go with the subject, in a turn of the writer, and returns what went.
-func putAside(t *ingest.Turn, c *moderation.Case, ids []nostr.ID) (gone []*nostr.Event, err error) {
+func putAside(t *ingest.Exclusive, c *moderation.Case, ids []nostr.ID) (gone []*nostr.Event, err error) {
 	for _, id := range ids {
 		e, ok, err := t.Get(id)
 		if err == nil && ok {
@@ -185,7 +185,7 @@ func (m *Moderator) following(ctx context.Context, gone []*nostr.Event) ([]nostr
 
 // cleared writes into the case, and into its entry of the journal, what was put aside.
 func (m *Moderator) cleared(ctx context.Context, x moderation.Case) error {
-	err := m.set(ctx, &x, func(t *ingest.Turn, c *moderation.Case) error {
+	err := m.set(ctx, &x, func(t *ingest.Exclusive, c *moderation.Case) error {
 		c.State = moderation.Aside
 		return setEntry(t, moderation.Entry{
 			N: c.N, At: c.Since, By: c.By, Did: moderation.Deleted, Subject: c.Subject.String(), Why: c.Why, Case: c.N,
@@ -212,7 +212,7 @@ func (m *Moderator) putBack(ctx context.Context, x moderation.Case) error {
 				break
 			}
 			after = list[len(list)-1].Seq
-			err = m.set(ctx, &x, func(t *ingest.Turn, c *moderation.Case) error {
+			err = m.set(ctx, &x, func(t *ingest.Exclusive, c *moderation.Case) error {
 				settled, err := returnSome(t, c, list)
 				again = again || settled
 				return err
@@ -223,7 +223,7 @@ func (m *Moderator) putBack(ctx context.Context, x moderation.Case) error {
 		}
 	}
 	left := x.Total()
-	err := m.set(ctx, &x, func(_ *ingest.Turn, c *moderation.Case) error {
+	err := m.set(ctx, &x, func(_ *ingest.Exclusive, c *moderation.Case) error {
 		if c.State = ""; left > 0 {
 			c.State = moderation.Left
 		}
@@ -243,7 +243,7 @@ func (m *Moderator) aside(n uint64, after store.Seq, most int) ([]store.Entry, e
 
 // returnSome stores those of the events again that today's rules allow, in a turn of the writer. It drops these, and those that will never be
 // stored, from what the case keeps aside, and reports whether there was any.
-func returnSome(t *ingest.Turn, c *moderation.Case, list []store.Entry) (any bool, err error) {
+func returnSome(t *ingest.Exclusive, c *moderation.Case, list []store.Entry) (any bool, err error) {
 	for _, e := range list {
 		settled, err := t.Return(e)
 		if err != nil {
@@ -268,7 +268,7 @@ func (m *Moderator) forget(ctx context.Context, x moderation.Case) error {
 		if err != nil {
 			return err
 		}
-		err = m.set(ctx, &x, func(t *ingest.Turn, c *moderation.Case) error {
+		err = m.set(ctx, &x, func(t *ingest.Exclusive, c *moderation.Case) error {
 			for _, e := range list {
 				if err := t.DropAside(c.N, e.Seq); err != nil {
 					return err

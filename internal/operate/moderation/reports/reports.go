@@ -39,7 +39,7 @@ var ErrNone = errors.New("no report about it is open")
 type Moderator interface {
 	Bar(ctx context.Context, o moderation.Order) (moderation.Case, error)
 	// Note writes an entry into the journal, and calls also in the same turn of the writer.
-	Note(ctx context.Context, e moderation.Entry, also func(*ingest.Turn) error) error
+	Note(ctx context.Context, e moderation.Entry, also func(*ingest.Exclusive) error) error
 	// Bars reports whether the relay takes nothing of a subject.
 	Bars(s moderation.Subject) bool
 }
@@ -190,7 +190,7 @@ func (d *Desk) tidy(ctx context.Context) error {
 	for len(ids) > 0 {
 		some := ids[:min(atOnce, len(ids))]
 		ids = ids[len(some):]
-		err := d.cfg.Door.Turn(ctx, func(t *ingest.Turn) error {
+		err := d.cfg.Door.Exclusively(ctx, func(t *ingest.Exclusive) error {
 			for _, id := range some {
 				if err := t.Remove(id, store.ReasonBarred); err != nil {
 					return err
@@ -309,7 +309,7 @@ func (d *Desk) Dismiss(ctx context.Context, s moderation.Subject, by, why string
 	now := d.cfg.Now().Unix()
 	forget := d.oldest(len(list))
 	e := moderation.Entry{By: by, Did: moderation.Settled, Subject: s.String(), Why: because(list, why)}
-	err := d.cfg.Moderator.Note(ctx, e, func(t *ingest.Turn) error {
+	err := d.cfg.Moderator.Note(ctx, e, func(t *ingest.Exclusive) error {
 		for _, r := range list {
 			if err := t.SetRow(rowPrefix+r.ID.String(), strconv.AppendInt(nil, now, 10)); err != nil {
 				return err

@@ -8,7 +8,7 @@ import (
 
 // PutAside takes a stored event out of the served ones and keeps it under the case of, for restoring. It also takes out the announcements
 // that nobody invites without that event. It returns all events that it took out: none where the event is not stored.
-func (t *Turn) PutAside(id nostr.ID, of uint64) ([]*nostr.Event, error) {
+func (t *Exclusive) PutAside(id nostr.ID, of uint64) ([]*nostr.Event, error) {
 	var out []*nostr.Event
 	for ids := []nostr.ID{id}; len(ids) > 0; {
 		e, err := t.Batch.PutAside(ids[0], of)
@@ -33,7 +33,7 @@ func (t *Turn) PutAside(id nostr.ID, of uint64) ([]*nostr.Event, error) {
 
 // Return stores an event that was put aside again, if today's rules allow that. The event does not wait for git data, as it was served
 // before. Return reports whether the event is done with: it is stored, or never will be. Otherwise it stays aside.
-func (t *Turn) Return(x store.Entry) (done bool, err error) {
+func (t *Exclusive) Return(x store.Entry) (done bool, err error) {
 	v, err := t.w.verdictOn(x.Event, policy.Author, "")
 	if err != nil {
 		return false, err
