@@ -18,7 +18,7 @@ type Nothing struct {
 	Names         []NameSeen `json:"names"`         // services that these announcements list, the most frequent first
 }
 
-// NameSeen is a host[:port] that announcements list, and about how many list it: bounded counting may count a name too often.
+// NameSeen is a host[:port] that announcements list, and how many list it.
 type NameSeen struct {
 	Name          string `json:"name"`
 	Announcements uint64 `json:"announcements"`
