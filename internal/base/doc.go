@@ -10,7 +10,7 @@
 //   - backoff: how connecting to a server goes: failures, waits, uptime
 //   - bucket: how much at once, and how fast it may go on; who has used much of something lately
 //   - contain: faults that end one client or one relay, and not the process
-//   - fair: bounded things shared fairly: who has how much, who gives way, who waits
+//   - fair: bounded things shared fairly: who has how much, who gives way, who waits; turns of parties
 //   - fifo: a queue whose memory follows its length
 //   - frames: how many frames are in the bytes of a WebSocket
 //   - histogram: how long pieces of work took, in classes

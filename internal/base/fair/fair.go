@@ -1,6 +1,6 @@
 // Package fair shares a bounded amount of something among those who have work done with it: bytes of memory or disk, slots, places. An Account
 // knows who has how much, keeps a part for whoever has taken little, has whoever took most give way, and lets those who find no room wait in a
-// fair order. Read Config, then Account.
+// fair order. Read Config, then Account. Turns is for what has turns and no amount.
 package fair
 
 import "time"

@@ -100,7 +100,6 @@ func New(c Config) *Door {
 		limits: c.Limits.withDefaults(), log: c.Logger, faults: c.Faults, ledger: c.Ledger,
 		stop: make(chan struct{}), wake: make(chan struct{}, 1), ruleChanges: make(chan ruleChange, 1), exclusiveRequests: make(chan exclusiveRequest, 1),
 		copies: make(map[nostr.ID]*sameID), parties: make(map[string]*party),
-		toCheck: newFairQueue(checkLane), toDecide: newFairQueue(decideLane),
 	}
 	d.rules.Store(&c.Rules)
 	d.work = sync.NewCond(&d.mu)

@@ -1,25 +1,23 @@
 package ingest
 
+import "github.com/graspd/graspd/internal/base/fair"
+
 // syncPart is the part of the turns, one in so many, for sources of the sync engine while clients want all turns. So clients, who wait for
 // answers, go first, but they cannot bring syncing to a halt.
 const syncPart = 8
 
-func newFairQueue(which int) fairQueue {
-	return fairQueue{direct: lane{which: which}, others: lane{which: which}}
-}
-
 // fairQueue holds the sources that have something to do, and gives each its turn: direct ones first, but one turn in syncPart to the others,
 // and within each kind party by party. A source stands in it at most once; callers of push see to that.
 type fairQueue struct {
-	direct, others lane
+	direct, others fair.Turns[*party, *Source]
 	streak         int // turns in a row that direct sources had while others waited
 }
 
 func (t *fairQueue) push(s *Source) {
 	if s.conf.Direct {
-		t.direct.push(s)
+		t.direct.Push(s.party, s)
 	} else {
-		t.others.push(s)
+		t.others.Push(s.party, s)
 	}
 }
 
@@ -27,19 +25,19 @@ func (t *fairQueue) push(s *Source) {
 // wait.
 func (t *fairQueue) pop(onlyBeside bool) *Source {
 	switch {
-	case t.direct.len() == 0:
+	case len(t.direct.Parties()) == 0:
 		if onlyBeside {
 			return nil
 		}
 		t.streak = 0
-		return t.others.pop()
-	case t.others.len() == 0:
+		return t.others.Pop()
+	case len(t.others.Parties()) == 0:
 		t.streak = 0
-		return t.direct.pop()
+		return t.direct.Pop()
 	case t.streak == syncPart-1:
 		t.streak = 0
-		return t.others.pop()
+		return t.others.Pop()
 	}
 	t.streak++
-	return t.direct.pop()
+	return t.direct.Pop()
 }

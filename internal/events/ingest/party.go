@@ -1,7 +1,5 @@
 package ingest
 
-import "github.com/graspd/graspd/internal/base/fifo"
-
 // party stands behind one or several sources: an owner, say, who alone names several relays. The sources of a party together have the
 // turns, the places and the share of the orphan buffer that a single source has.
 type party struct {
@@ -13,58 +11,11 @@ type party struct {
 	bytes   int
 	large   bool          // a large event of the party is undecided
 	room    chan struct{} // closed when places become free; nil while nobody waits for one
-	seats   [lanes]seat
 }
-
-// The lanes. A party may wait for its turn in both at once.
-const (
-	checkLane = iota
-	decideLane
-	lanes
-)
 
 // memberPart is the part, one in so many, of a party's places that each of its sources has to itself, beside the places for all. So no
 // source of a party can keep another one out.
 const memberPart = 32
-
-// seat is where the sources of a party wait for its turns in one lane.
-type seat struct {
-	waiting fifo.Queue[*Source]
-	queued  bool // the party stands in the lane
-}
-
-// lane hands out turns party by party, and the turns of a party source by source.
-type lane struct {
-	which   int // index of the lane's seat in party.seats
-	parties fifo.Queue[*party]
-}
-
-func (l *lane) push(s *Source) {
-	p := s.party
-	seat := &p.seats[l.which]
-	seat.waiting.Push(s)
-	if !seat.queued {
-		seat.queued = true
-		l.parties.Push(p)
-	}
-}
-
-// pop takes the source whose turn it is; nil if there is none.
-func (l *lane) pop() *Source {
-	p := l.parties.Pop()
-	if p == nil {
-		return nil
-	}
-	seat := &p.seats[l.which]
-	s := seat.waiting.Pop()
-	if seat.queued = seat.waiting.Len() > 0; seat.queued {
-		l.parties.Push(p)
-	}
-	return s
-}
-
-// len returns how many parties wait.
-func (l *lane) len() int { return l.parties.Len() }
 
 // charge counts places and bytes as taken, or as given back where they are negative. The caller holds Door.mu.
 func (p *party) charge(places, bytes int) {

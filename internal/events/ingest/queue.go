@@ -100,7 +100,7 @@ func (d *Door) waiting() int {
 func (d *Door) directReady() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.toDecide.direct.len() > 0
+	return len(d.toDecide.direct.Parties()) > 0
 }
 
 // abandon finishes all items of a source that no verifier has taken with the verdict v. The caller holds mu.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/base/backoff"
+	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -112,7 +113,7 @@ type Plan struct {
 	cfg     Config
 	repos   map[nip34.Address]*repo
 	later   later
-	ready   ready
+	ready   fair.Turns[nostr.PubKey, *repo]
 	hosts   map[string]*host
 	fetches map[uint64]*running
 	surveys []Fetch
@@ -157,7 +158,7 @@ func New(c Config) *Plan {
 	}
 	return &Plan{
 		cfg: c, repos: map[nip34.Address]*repo{}, hosts: map[string]*host{}, fetches: map[uint64]*running{},
-		gave: map[nostr.PubKey]grasp.Source{}, ready: newReady(), allowances: map[string]*allowance{}, back: map[string]bool{},
+		gave: map[nostr.PubKey]grasp.Source{}, allowances: map[string]*allowance{}, back: map[string]bool{},
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"container/heap"
 
 	"github.com/graspd/graspd/internal/base/backoff"
-	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // later is a heap of the repositories by the time at which their next round begins, each once. Repositories of the same moment stand in the
@@ -62,24 +61,4 @@ func (l *later) take(r *repo) {
 	if r.place > 0 {
 		heap.Remove(l, r.place-1)
 	}
-}
-
-// ready has the repositories whose round is due, by owner, and the owners in the order of their turns.
-type ready struct {
-	owners []nostr.PubKey
-	of     map[nostr.PubKey][]*repo
-}
-
-func newReady() ready { return ready{of: map[nostr.PubKey][]*repo{}} }
-
-func (q *ready) put(r *repo) {
-	if r.ready {
-		return
-	}
-	r.ready = true
-	owner := r.of.PubKey
-	if len(q.of[owner]) == 0 {
-		q.owners = append(q.owners, owner)
-	}
-	q.of[owner] = append(q.of[owner], r)
 }

@@ -42,7 +42,8 @@ func (p *Plan) dueBy(now backoff.Now) {
 	for len(p.later) > 0 && p.later[0].at <= now.Mono {
 		r := heap.Pop(&p.later).(*repo)
 		if r.next() <= now.Mono {
-			p.ready.put(r)
+			r.ready = true
+			p.ready.Push(r.of.PubKey, r)
 		} else {
 			p.later.put(r)
 		}
@@ -132,14 +133,14 @@ func (p *Plan) evict(now backoff.Now, c *census) []uint64 {
 	if c.young >= p.cfg.Concurrency {
 		return nil
 	}
-	full := c.all >= p.most() && p.waits(now, c, p.ready.owners...)
+	full := c.all >= p.most() && p.waits(now, c, p.ready.Parties()...)
 	kept := p.aged()
 	var longest *running
 	for _, f := range p.fetches {
 		switch owner := f.Of.PubKey; {
 		case f.stopped:
 			return nil // a place gets free in a moment
-		case f.young(now) || len(p.ready.owners) == 0 || kept[f.ID]:
+		case f.young(now) || len(p.ready.Parties()) == 0 || kept[f.ID]:
 		case !full && !p.crowded(c, f) && (c.ofOwners[owner] < p.half()*(1+overtimes) || !p.waits(now, c, owner)):
 		case longest == nil, f.quiet && !longest.quiet,
 			f.quiet == longest.quiet && (f.began.Mono < longest.began.Mono || f.began.Mono == longest.began.Mono && f.ID < longest.ID):
@@ -182,7 +183,7 @@ func (p *Plan) aged() map[uint64]bool {
 func (p *Plan) waits(now backoff.Now, c *census, owners ...nostr.PubKey) bool {
 	looked := 0
 	for _, owner := range owners {
-		for _, r := range p.ready.of[owner] {
+		for _, r := range p.ready.Waiting(owner) {
 			if looked++; looked > lookedAt {
 				return false
 			}
@@ -206,26 +207,22 @@ func (p *Plan) crowded(c *census, f *running) bool {
 // turns begins the fetches that may begin, one of each owner after the other. It reports whether it looked at every repository, or ran out of
 // places.
 func (p *Plan) turns(now backoff.Now, c *census, out *Effects) (whole bool) {
-	q, looked := &p.ready, 0
-	for stuck := 0; len(q.owners) > 0 && stuck < len(q.owners) && looked < lookedAt && p.room(c); {
-		owner := q.owners[0]
-		q.owners = q.owners[1:]
-		list, kept, began := q.of[owner], []*repo(nil), false
-		for len(list) > 0 && !began && looked < lookedAt && !p.hasEnough(c, owner) {
-			r := list[0]
-			list = list[1:]
+	looked, began := 0, false
+	take := func(owner nostr.PubKey, list []*repo) []*repo {
+		var kept []*repo
+		for began = false; len(list) > 0 && !began && looked < lookedAt && !p.hasEnough(c, owner); list = list[1:] {
 			looked++
 			var stays bool
-			if began, stays = p.turn(now, r, c, out); stays {
-				kept = append(kept, r)
+			if began, stays = p.turn(now, list[0], c, out); stays {
+				kept = append(kept, list[0])
 			}
 		}
-		if list = append(list, kept...); len(list) == 0 {
-			delete(q.of, owner)
+		return append(list, kept...)
+	}
+	for stuck := 0; stuck < len(p.ready.Parties()) && looked < lookedAt && p.room(c); {
+		if !p.ready.Turn(take) {
 			continue
 		}
-		q.of[owner] = list
-		q.owners = append(q.owners, owner)
 		if stuck++; began {
 			stuck = 0
 		}
@@ -375,7 +372,7 @@ func (p *Plan) wake(now backoff.Now) time.Duration {
 	if len(p.back) > 0 {
 		at(p.lookBack)
 	}
-	if len(p.ready.owners) > 0 || len(p.surveys) > 0 {
+	if len(p.ready.Parties()) > 0 || len(p.surveys) > 0 {
 		for _, f := range p.fetches { // a fetch that becomes long leaves its place
 			for _, d := range []time.Duration{youngFor, longFor} {
 				if t := f.began.Mono + d; t > now.Mono {
