@@ -233,7 +233,7 @@ func TestWhatIsKnownOfAnnouncementsIsBounded(t *testing.T) {
 
 // One address brings so many announcements with one d; newer versions, other identifiers, other addresses, relays and the
 // operator's own clients are free, and after a time it may bring more.
-func TestACrowdFromOneAddress(t *testing.T) {
+func TestManyAnnouncementsFromOneAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, setup{})
 		defer w.end()
@@ -269,7 +269,7 @@ func TestACrowdFromOneAddress(t *testing.T) {
 }
 
 // What waits for its invitation counts for the address that brought it.
-func TestACrowdOfInvited(t *testing.T) {
+func TestManyInvited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, setup{})
 		defer w.end()
