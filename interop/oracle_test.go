@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/corpus"
 )
 
 // oracle says by plain means what a relay holds that takes part in the sync: which events it accepts, and which of another relay's

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/corpus"
 )
 
 // service is what announcements list for the graspd under test; nothing has to answer there.

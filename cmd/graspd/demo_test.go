@@ -18,7 +18,7 @@ func TestDemoEndsByItself(t *testing.T) {
 		t.Fatalf("exit code %d\n%s%s", code, out, errs)
 	}
 	for _, want := range []string{
-		"public page                     http://127.0.0.1:", "\ncomplete: your relay has all ", " and the 12 repositories, after ", "\nA maintainer pushes a commit to ", "  has it after ", "on north", "on south", "on flaky",
+		"public page                     http://127.0.0.1:", "\ncomplete: your relay has all ", " and the 6 repositories, after ", "\nA maintainer pushes a commit to ", "  has it after ", "on north", "on south", "on flaky",
 		", by catching up\n", "\nYour relay has all ", "\ngit clone http://127.0.0.1:", " commits that were pushed, after ", "All relays have stopped",
 	} {
 		if !strings.Contains(out.String(), want) {

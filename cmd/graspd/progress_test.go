@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/operate/progress"
 	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/test/corpus"
 )
 
 // events writes a small file of events for git.example.org and returns its name.

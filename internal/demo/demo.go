@@ -15,6 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/operate/progress"
 	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/relaysync"
 )
@@ -50,13 +51,13 @@ type show struct {
 	others   []*neighbour
 	address  node.Listeners // of yours
 	yours    *node.Node
-	total    int // events that yours should have
-	written  int // issues that people have written during the show
+	written  int      // issues that people have written during the show
+	replaced nostr.ID // the state before the push, which relays have to which nobody pushed
 }
 
 // run runs the relays and the show until the show is over or ctx ends, which is no error.
 func (d *show) run(ctx context.Context) error {
-	if err := d.meet(ctx); err != nil {
+	if err := d.meet(); err != nil {
 		return errors.Join(err, d.address.Close(), d.hangUp(), d.closeOthers())
 	}
 	// The relays outlive the show, which reads their stores.
@@ -91,7 +92,7 @@ func (d *show) run(ctx context.Context) error {
 }
 
 // meet gives every relay its address, and builds all but yours.
-func (d *show) meet(ctx context.Context) (err error) {
+func (d *show) meet() (err error) {
 	for _, l := range []*net.Listener{&d.address.Public, &d.address.Admin} {
 		if *l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 			return err
@@ -99,10 +100,10 @@ func (d *show) meet(ctx context.Context) (err error) {
 	}
 	rates := []int{0, 0, 0}
 	if d.Screen != nil {
-		rates = []int{400_000, 300_000, 250_000} // slow enough to watch
+		rates = []int{30_000, 25_000, 20_000} // slow enough to watch
 	}
 	for i, name := range []string{"north", "south", "flaky"} {
-		n, err := d.neighbour(ctx, name, rates[i])
+		n, err := d.neighbour(name, rates[i])
 		if err != nil {
 			return err
 		}
@@ -113,12 +114,12 @@ func (d *show) meet(ctx context.Context) (err error) {
 
 // prepare fills the others, then builds yours, which knows only the first of them.
 func (d *show) prepare(ctx context.Context) error {
-	fmt.Fprintln(d.Out, "Making some git repositories, with issues, patches and comments about them ...")
+	fmt.Fprintln(d.Out, "Making some git repositories, with issues and comments about them ...")
 	if err := d.fill(ctx); err != nil {
 		return err
 	}
 	// The first connection breaks while yours fetches, the second is refused, the third breaks later.
-	d.others[2].weather.expect(fate{after: 40_000}, fate{status: "503 Service Unavailable"}, fate{after: 120_000})
+	d.others[2].weather.expect(fate{after: 8_000}, fate{status: "503 Service Unavailable"}, fate{after: 16_000})
 	c, err := d.config("your relay", d.address.Public.Addr())
 	if err != nil {
 		return err

@@ -2,8 +2,4 @@
 // loopback, one of which hangs up all the time, and tells an onlooker what happens.
 //
 // Read demo.go first, and weather.go for what goes wrong meanwhile. The demo never runs beside real data: all that it makes is in a directory of its own, which goes with it.
-//
-// Below it:
-//
-//   - corpus: seeded, realistic NIP-34 corpora for tests, benchmarks and the demo
 package demo

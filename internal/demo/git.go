@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -30,4 +32,55 @@ func (b bench) git(ctx context.Context, input []byte, args ...string) (string, e
 		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(problems.String()))
 	}
 	return strings.TrimSpace(out.String()), nil
+}
+
+// histories makes the directory of the bench, which must not exist yet, and n histories in it. Each is a line of commits, the oldest first.
+func (b bench) histories(ctx context.Context, n int, now int64) (all [][]string, err error) {
+	if err := os.Mkdir(string(b), 0o700); err != nil {
+		return nil, err
+	}
+	if _, err := b.git(ctx, nil, "init", "--quiet", "--bare", "."); err != nil {
+		return nil, err
+	}
+	if _, err := b.git(ctx, stream(n, now), "fast-import", "--quiet"); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		listed, err := b.git(ctx, nil, "rev-list", "--reverse", "refs/heads/"+strconv.Itoa(i))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, strings.Fields(listed))
+	}
+	return all, nil
+}
+
+// stream writes n histories, on branches by number, in the form that fast-import reads.
+func stream(n int, now int64) []byte {
+	var b bytes.Buffer
+	for i := range n {
+		readme := names[i] + ", of the demo\n\n"
+		for k := range 20 - 3*i {
+			subject := subjects[(i+k)%len(subjects)]
+			readme += "- " + subject + "\n"
+			fmt.Fprintf(&b, "commit refs/heads/%d\ncommitter Somebody <somebody@example.org> %d +0000\ndata %d\n%s\n", i, now-int64(86_400-1000*k), len(subject), subject)
+			fmt.Fprintf(&b, "M 100644 inline README.md\ndata %d\n%s\n", len(readme), readme)
+		}
+	}
+	return b.Bytes()
+}
+
+// clone clones a repository and fails where the clone has other commits than those.
+func (b bench) clone(ctx context.Context, url string, commits []string, into string) error {
+	if _, err := b.git(ctx, nil, "clone", "--quiet", url, into); err != nil {
+		return err
+	}
+	listed, err := bench(into).git(ctx, nil, "rev-list", "--reverse", "HEAD")
+	if err != nil {
+		return err
+	}
+	if got := strings.Fields(listed); !slices.Equal(got, commits) {
+		return fmt.Errorf("the clone has %d other commits than the %d that were pushed", len(got), len(commits))
+	}
+	return nil
 }

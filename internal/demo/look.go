@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/operate/progress"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -36,10 +37,16 @@ func (d *show) look(ctx context.Context) (s standing, err error) {
 	for _, r := range d.yours.Engine.Relays(ctx) {
 		states[string(r.URL)] = r
 	}
-	s.have, s.total = len(held), d.total
+	all := make(map[nostr.ID]bool)
 	for _, n := range d.others {
-		r := relayStanding{name: n.name, all: len(n.holds)}
-		for _, id := range n.holds {
+		theirs, err := heldBy(ctx, n.Store)
+		if err != nil {
+			return s, err
+		}
+		delete(theirs, d.replaced)
+		r := relayStanding{name: n.name, all: len(theirs)}
+		for id := range theirs {
+			all[id] = true
 			if held[id] {
 				r.have++
 			}
@@ -48,8 +55,15 @@ func (d *show) look(ctx context.Context) (s standing, err error) {
 		r.state, r.live = describe(st, known), st.Phase == status.PhaseLive
 		s.relays = append(s.relays, r)
 	}
-	if s.hosted, err = d.hosted(); err != nil {
-		return s, err
+	s.have, s.total = len(held), len(all)
+	for _, p := range d.projects {
+		there, err := p.servedBy(d.yours)
+		if err != nil {
+			return s, err
+		}
+		if there {
+			s.hosted++
+		}
 	}
 	s.repositories = len(d.projects)
 	return s, ctx.Err()

@@ -3,9 +3,10 @@ package demo
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"time"
 
-	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
@@ -20,13 +21,15 @@ const (
 
 // play plays the show. It ends early with ctx.
 func (d *show) play(ctx context.Context) error {
-	d.greet()
+	if err := d.greet(ctx); err != nil {
+		return err
+	}
 	begun := time.Now()
 	if err := d.converge(ctx, begun); err != nil {
 		return err
 	}
 	if d.Stay {
-		fmt.Fprintf(d.Out, "\nClone one:  git clone %s\n", d.shown().url(d.yours))
+		fmt.Fprintf(d.Out, "\nClone one:  git clone %s\n", d.projects[0].url(d.yours))
 	}
 	fmt.Fprintln(d.Out, "\nPeople write, now here, now there; live subscriptions bring it:")
 	for i := range lives {
@@ -46,7 +49,8 @@ func (d *show) play(ctx context.Context) error {
 	return d.goOn(ctx)
 }
 
-func (d *show) greet() {
+func (d *show) greet(ctx context.Context) error {
+	now, err := d.look(ctx)
 	fmt.Fprintf(d.Out, `
 Three relays on this machine host %d git repositories and hold %s events about them. Each repository
 is on two, none has all events, and the one called flaky hangs up all the time. Your relay is empty,
@@ -55,7 +59,8 @@ nobody pushes to it, and it knows the URL of one of them.
   the operator's page of your relay   http://%s/
   its public page                     http://%s/
 
-`, len(d.projects), digits(d.total), d.address.Admin.Addr(), d.address.Public.Addr())
+`, len(d.projects), digits(now.total), d.address.Admin.Addr(), d.address.Public.Addr())
+	return err
 }
 
 // converge shows how yours fills, until it has everything and follows every relay live.
@@ -100,54 +105,26 @@ func (d *show) tell(now standing, after time.Duration) {
 	}
 }
 
-// subjects has the subjects of issues and commits.
-var subjects = []string{
-	"Crash when the remote has no HEAD", "Typo in the manual", "Could the log be shorter?", "Tests fail on big-endian machines",
-	"A clone over a slow line never ends", "Please tag a release", "Paths with spaces are cut", "Say which key was refused",
-}
-
-// issue makes an issue about one of the repositories that a relay carries, by a new person.
-func (d *show) issue(ctx context.Context, n *neighbour) (*nostr.Event, error) {
-	v := n.Store.View()
-	defer v.Close()
-	var about []*nostr.Event
-	for row, err := range v.Query(ctx, nostr.Filter{Kinds: []nostr.Kind{nip34.KindRepository}, Limit: new(20)}) {
-		if err != nil {
-			return nil, err
-		}
-		ann, err := row.Event()
-		if err != nil {
-			return nil, err
-		}
-		about = append(about, ann)
-	}
-	if len(about) == 0 {
-		return nil, fmt.Errorf("%s carries no repository to write about", n.name)
-	}
-	ann := about[d.written%len(about)]
-	subject := subjects[d.written%len(subjects)]
-	d.written++
-	return signed(&nostr.Event{
-		CreatedAt: time.Now().Unix(), Kind: nip34.KindIssue, Content: "The demo says hello.",
-		Tags: nostr.Tags{{"a", ann.Address()}, {"p", ann.PubKey.String()}, {"subject", subject}},
-	})
-}
-
-// live publishes an issue on one of the others and waits until the live subscription has brought it to yours.
+// live brings an issue to one of the others and waits until the live subscription has brought it to yours.
 func (d *show) live(ctx context.Context, i int) error {
 	n := d.others[i%len(d.others)]
-	e, err := d.issue(ctx, n)
-	if err != nil {
-		return err
-	}
 	begun := time.Now()
-	if err := publish(ctx, n.Service().RelayURL(), e); err != nil {
+	e, err := d.write(ctx, n)
+	if err != nil {
 		return err
 	}
 	if err := d.arrive(ctx, n, e, begun, "live"); err != nil {
 		return err
 	}
 	return d.pause(ctx, pause)
+}
+
+// write has a new person write an issue about one of the projects that a relay hosts, and brings it there.
+func (d *show) write(ctx context.Context, n *neighbour) (*nostr.Event, error) {
+	of := slices.DeleteFunc(slices.Clone(d.projects), func(p *project) bool { return !slices.Contains(p.on, n) })
+	e := of[d.written%len(of)].issue(time.Now().Unix(), subjects[d.written%len(subjects)])
+	d.written++
+	return e, n.publish(ctx, e)
 }
 
 // arrive waits until yours has an event, and prints how long that took.
@@ -164,10 +141,39 @@ func (d *show) arrive(ctx context.Context, n *neighbour, e *nostr.Event, begun t
 }
 
 func (d *show) arrived(n *neighbour, e *nostr.Event, begun time.Time, how string) {
-	n.holds = append(n.holds, e.ID)
-	d.total++
-	subject := e.Tags[len(e.Tags)-1][1]
+	subject, _ := e.Tags.First("subject")
 	fmt.Fprintf(d.Out, "  %s  %-38q on %-5s  here after %s, %s\n", time.Now().Format("15:04:05"), subject, n.name, brief(time.Since(begun)), how)
+}
+
+// pushed has a maintainer push a commit to the first of the others that hosts the shown project, and prints when yours, to which nobody has
+// pushed, serves the commit.
+func (d *show) pushed(ctx context.Context) error {
+	p := d.projects[0]
+	fmt.Fprintf(d.Out, "\nA maintainer pushes a commit to %s:\n", p.on[0].name)
+	d.replaced = p.signed[len(p.signed)-1].ID
+	if err := p.commit(ctx, d.bench); err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := p.push(ctx, d.bench, p.on[0]); err != nil {
+		return err
+	}
+	patient, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		if there, err := p.servedBy(d.yours); err != nil {
+			return err
+		} else if there {
+			break
+		}
+		select {
+		case <-time.After(poll):
+		case <-patient.Done():
+			return fmt.Errorf("%q was pushed elsewhere and has not come: %w", p.address.D, context.Cause(patient))
+		}
+	}
+	fmt.Fprintf(d.Out, "  git clone %s\n  has it after %s, with what was signed for it\n", p.url(d.yours), brief(time.Since(begun)))
+	return nil
 }
 
 // storm has flaky hang up, and somebody write there before yours reaches it again.
@@ -175,24 +181,15 @@ func (d *show) storm(ctx context.Context) error {
 	fmt.Fprintln(d.Out, "\nflaky hangs up, and somebody writes there while nobody listens:")
 	flaky := d.others[len(d.others)-1]
 	begun := time.Now()
-	e, err := d.cutOff(ctx, flaky)
+	flaky.weather.storm()
+	e, err := d.write(ctx, flaky)
 	if err != nil {
 		return err
 	}
 	return d.arrive(ctx, flaky, e, begun, "by catching up")
 }
 
-// cutOff cuts a relay's connections and brings an event to it, which it returns. The next connections get the fates next.
-func (d *show) cutOff(ctx context.Context, n *neighbour, next ...fate) (*nostr.Event, error) {
-	e, err := d.issue(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	n.weather.storm(next...)
-	return e, load(ctx, n.Door, []*nostr.Event{e})
-}
-
-// conclude ends the show without Stay: it fails where yours lacks an event, and clones the shown project.
+// conclude ends the show without Stay: it fails where yours lacks an event, and clones the first project as onlookers may.
 func (d *show) conclude(ctx context.Context) error {
 	now, err := d.look(ctx)
 	if err != nil {
@@ -201,8 +198,13 @@ func (d *show) conclude(ctx context.Context) error {
 	if now.have != now.total {
 		return fmt.Errorf("your relay lacks something: %s", now.line())
 	}
+	p, begun := d.projects[0], time.Now()
 	fmt.Fprintf(d.Out, "\nYour relay has all %s events of the three.\n", digits(now.have))
-	return d.clone(ctx)
+	if err := d.bench.clone(ctx, p.url(d.yours), p.commits, filepath.Join(d.dir, "clone")); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.Out, "git clone %s\n  brings the %d commits that were pushed, after %s\n", p.url(d.yours), len(p.commits), brief(time.Since(begun)))
+	return nil
 }
 
 // goOn goes on until ctx ends: people write now and then, and flaky asks to be left in peace.
@@ -210,7 +212,8 @@ func (d *show) goOn(ctx context.Context) error {
 	fmt.Fprintln(d.Out, "\nNow flaky hangs up and answers 429, Too Many Requests.\nIt is left in peace for a minute; the others go on.")
 	flaky := d.others[len(d.others)-1]
 	begun := time.Now()
-	missed, err := d.cutOff(ctx, flaky, fate{status: "429 Too Many Requests"})
+	flaky.weather.storm(fate{status: "429 Too Many Requests"})
+	missed, err := d.write(ctx, flaky)
 	if err != nil {
 		return err
 	}

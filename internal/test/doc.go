@@ -5,6 +5,7 @@
 // The packages:
 //
 //   - arch: the rules of this tree
+//   - corpus: seeded, realistic events of git, each with the truth about what becomes of it
 //   - sim: whole relays against each other and against relays that judge them, in one bubble of time
 //   - testkit: scripted relays that judge their client, and events
 //   - testkit/itertest: the contract of an iterator

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/corpus"
 	"github.com/graspd/graspd/internal/test/testkit"
 )
 

@@ -11,13 +11,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip11"
+	"github.com/graspd/graspd/internal/test/corpus"
 )
 
 // TestThePublicPage: what it is, how to add it, and its repositories with their links.

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
+	"github.com/graspd/graspd/internal/test/corpus"
 	"github.com/graspd/graspd/internal/test/testkit"
 )
 

@@ -3,9 +3,9 @@ package nip34_test
 import (
 	"testing"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/corpus"
 )
 
 // TestTheCorpusReads: what tests, benchmarks and the demo draw from is as git clients write it.

@@ -37,7 +37,7 @@ var shells = []string{
 // values are packages below those that have values alone all the same.
 var values = []string{
 	"events/store/layout", "git/gitplan",
-	"operate/admin/pagediff", "operate/conffile", "operate/moderation", "demo/corpus",
+	"operate/admin/pagediff", "operate/conffile", "operate/moderation",
 }
 
 // testOnly packages stand beside what they test; tests and each other alone import them.

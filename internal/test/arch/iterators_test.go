@@ -39,7 +39,6 @@ func TestEveryIteratorIsHeldToItsContract(t *testing.T) {
 
 // indirectly are those that another one, which is held, returns as they are.
 var indirectly = map[[2]string]bool{
-	{"internal/demo/corpus", "all"}:             true, // Stream
 	{"internal/events/store/index", "sequence"}: true, // Query, Pairs, Marks, About
 	{"internal/events/store/index", "Query"}:    true, // of store's View, as the next ones
 	{"internal/events/store/index", "Pairs"}:    true,

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/corpus"
 )
 
 // Bounds of created_at in the options of Usual.

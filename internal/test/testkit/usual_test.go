@@ -3,8 +3,8 @@ package testkit_test
 import (
 	"testing"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/corpus"
 	"github.com/graspd/graspd/internal/test/testkit"
 )
 

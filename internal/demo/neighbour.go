@@ -2,20 +2,20 @@ package demo
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
 	"strings"
+	"sync"
 
-	"github.com/graspd/graspd/internal/base/publicnet"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip11"
 	"github.com/graspd/graspd/internal/protocol/nostr"
-	"github.com/graspd/graspd/internal/sync/relayconn"
 )
 
 // neighbour is one of the other relays. It does not sync: it has only what was brought to it.
@@ -23,15 +23,13 @@ type neighbour struct {
 	*node.Node
 	name    string
 	weather *weather
-	holds   []nostr.ID // its events that yours should have
 }
 
-func (d *show) neighbour(ctx context.Context, name string, rate int) (*neighbour, error) {
+func (d *show) neighbour(name string, rate int) (*neighbour, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	w := &weather{Listener: l, rate: rate}
 	c, err := d.config(name, l.Addr())
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -41,7 +39,7 @@ func (d *show) neighbour(ctx context.Context, name string, rate int) (*neighbour
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &neighbour{Node: n, name: name, weather: w}, nil
+	return &neighbour{Node: n, name: name, weather: &weather{Listener: l, rate: rate}}, nil
 }
 
 // config returns the configuration of a relay at an address, with bounds for a small show.
@@ -52,6 +50,30 @@ func (d *show) config(name string, at net.Addr) (node.Config, error) {
 		Info:  nip11.Document{Name: name, Description: "A relay of the demonstration."},
 		Store: store.Options{CacheBytes: 8 << 20, Floor: 64 << 20}, Git: &node.Git{},
 	}, err
+}
+
+// publish brings events in through the relay's door, waits for the verdicts, and fails where the relay refuses one.
+func (n *neighbour) publish(ctx context.Context, events ...*nostr.Event) error {
+	src := n.Door.Source(ingest.SourceConfig{Label: "demo"})
+	defer src.Close()
+	refused := make([]error, len(events))
+	var open sync.WaitGroup
+	for i, e := range events {
+		open.Add(1)
+		err := src.Submit(ctx, e, store.Direct, func(v policy.Verdict) {
+			defer open.Done()
+			if !v.OK() {
+				refused[i] = fmt.Errorf("%s refuses an event: %s", n.name, v.Reason)
+			}
+		})
+		if err != nil {
+			open.Done()
+			refused[i] = err
+			break
+		}
+	}
+	open.Wait()
+	return errors.Join(refused...)
 }
 
 // heldBy returns the ids of the events in a store.
@@ -66,42 +88,6 @@ func heldBy(ctx context.Context, s *store.Store) (map[nostr.ID]bool, error) {
 		out[p.ID] = true
 	}
 	return out, nil
-}
-
-// publish sends events to a relay, as a client does, and waits for the OK to each.
-func publish(ctx context.Context, to grasp.RelayURL, events ...*nostr.Event) error {
-	c, err := relayconn.New(relayconn.Config{Net: publicnet.Config{AllowPrivate: true}}).Dial(ctx, to)
-	if err != nil {
-		return fmt.Errorf("dial %s: %w", to, err)
-	}
-	defer func() { _ = c.Close("done") }()
-	for _, e := range events {
-		if err := c.Write(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
-			return err
-		}
-		if err := accepted(ctx, c, e.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// accepted waits for the OK to an event, and fails where the relay refuses it.
-func accepted(ctx context.Context, c *relayconn.Conn, id nostr.ID) error {
-	for {
-		b, err := c.Read(ctx)
-		if err != nil {
-			return err
-		}
-		if m, err := nostr.ParseRelay(b); err == nil {
-			if ok, is := m.(nostr.OK); is && ok.ID == id {
-				if !ok.OK {
-					return fmt.Errorf("an event was refused: %s", ok.Reason)
-				}
-				return nil
-			}
-		}
-	}
 }
 
 // awaitEvent follows the feed of a store until the event is stored.
@@ -123,13 +109,4 @@ func awaitEvent(ctx context.Context, s *store.Store, id nostr.ID) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// signed signs an event with a new key.
-func signed(e *nostr.Event) (*nostr.Event, error) {
-	key, err := nostr.GenerateKey(rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	return e, node.Signer(key)(e)
 }

@@ -5,8 +5,8 @@ import (
 	"iter"
 	"testing"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/corpus"
 	"github.com/graspd/graspd/internal/test/testkit/itertest"
 )
 

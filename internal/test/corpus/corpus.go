@@ -1,7 +1,7 @@
 // Package corpus makes realistic collections of git events (NIP-34): announcements, states, patches, pull requests, issues and the
 // discussion about them, together with events that a relay has to throw away. They are signed, and the same options make the same events
-// for ever. The package says of every event what it is, and what a relay that does everything right makes of it. Tests, benchmarks and the
-// demo use it; it never decides anything for the relay itself.
+// for ever. The package says of every event what it is, and what a relay that does everything right makes of it. Tests and
+// benchmarks use it.
 package corpus
 
 import (

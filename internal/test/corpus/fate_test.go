@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/corpus"
 )
 
 // model is a relay as plain as can be: the real policy over maps, and the rules of NIP-01, NIP-09 and NIP-40.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graspd/graspd/internal/demo/corpus"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/corpus"
 )
 
 // asked is what a sync asks for, as filters without bounds, by layer.
