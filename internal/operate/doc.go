@@ -8,7 +8,6 @@
 // The packages:
 //
 //   - admin: how this relay stands, for its operator
-//   - admin/pagediff: a page that changes: its cells and rows, and what turns one state into the next
 //   - backup: one tar of a data directory, which tells whether it is complete; backups that a running relay makes by itself
 //   - conffile: configuration files: keys, values and lines
 //   - doctor: a relay as its users see it, and what to mend

@@ -80,6 +80,21 @@ func TestFocusStays(t *testing.T) {
 	do(t, ctx, "another comes before it", holds(`document.querySelector("#relays tbody tr th").textContent.includes("`+string(relayOf(7).URL)+`")`), holds(here+` === held`))
 }
 
+// TestWhatAPersonDoesStays: what they have typed, selected, scrolled to and opened, while the page takes changes over.
+func TestWhatAPersonDoesStays(t *testing.T) {
+	all, url := serve(t)
+	ctx := open(t, 1400, 900)
+	do(t, ctx, "do", chromedp.Navigate(url), live(), chromedp.SendKeys("form[action=repositories] input", "tools", chromedp.ByQuery), chromedp.Evaluate(`
+		document.getElementById("legend").open = true;
+		const some = document.querySelector("#repositories tbody tr:nth-child(20) a");
+		getSelection().selectAllChildren(some);
+		scrollTo(0, 900); window.was = [getSelection().toString(), scrollY].join();
+		true`, nil))
+	all.clients.Store(4711)
+	do(t, ctx, "change", holds(`document.getElementById("fact-clients").textContent == "4\u2009711"`))
+	do(t, ctx, "stay", holds(`[getSelection().toString(), scrollY].join() === was && was.length > 5 && legend.open && document.querySelector("form[action=repositories] input").value == "tools"`))
+}
+
 // TestTheOperatorsPageWithoutScript: it is all there, with search and parts, and its button works.
 func TestTheOperatorsPageWithoutScript(t *testing.T) {
 	all, url := serve(t)

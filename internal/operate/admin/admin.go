@@ -85,9 +85,7 @@ type Pages struct {
 	c       Config
 	history *history
 	mux     *http.ServeMux
-	paths   []string      // the patterns that mux knows
-	streams chan struct{} // a token for each stream
-	closed  chan struct{} // ends the streams
+	paths   []string // the patterns that mux knows
 
 	rendering sync.Mutex // guards the fields below
 	last      *view
@@ -95,7 +93,6 @@ type Pages struct {
 	told      []status.Relay // what the engine said last
 	toldAt    time.Time
 	looked    time.Time // when somebody last asked for a page
-	recent    recent
 }
 
 // routes has the patterns that the pages answer, and their handlers.
@@ -119,7 +116,7 @@ func New(c Config) *Pages {
 	if c.Changed == nil {
 		c.Changed = func() {}
 	}
-	p := &Pages{c: c, history: newHistory(), streams: make(chan struct{}, mostStreams), closed: make(chan struct{})}
+	p := &Pages{c: c, history: newHistory()}
 	m := &routes{mux: http.NewServeMux()}
 	for _, path := range []string{overviewPage + "{$}", relaysPage, repositoriesPage, relayPage, repositoryPage} {
 		m.handle("GET /"+path, p.page)
@@ -127,7 +124,6 @@ func New(c Config) *Pages {
 	m.handle("GET /page.css", asset("page.css", "text/css; charset=utf-8"))
 	m.handle("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
 	m.handle("GET /icon.svg", asset("icon.svg", "image/svg+xml"))
-	m.handle("GET /changes", p.stream)
 	m.handle("POST /retry", p.retry)
 	m.handle("GET /status.json", p.status)
 	m.handle("GET /repositories.json", p.repositories)
@@ -163,10 +159,8 @@ func IsPage(path string) bool {
 	return slices.Contains([]string{overviewPage, relaysPage, repositoriesPage, relayPage, repositoryPage}, path)
 }
 
-// Run samples the states of relays for the plots, and works out the states of repositories, until ctx ends. Then it ends the streams of open
-// pages. Call it once.
+// Run samples the states of relays for the plots, and works out the states of repositories, until ctx ends. Call it once.
 func (p *Pages) Run(ctx context.Context) {
-	defer close(p.closed)
 	tick := time.NewTicker(sampleTime)
 	defer tick.Stop()
 	for {

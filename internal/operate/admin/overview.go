@@ -2,9 +2,6 @@ package admin
 
 import (
 	"fmt"
-
-	"github.com/graspd/graspd/internal/operate/admin/pagediff"
-	"github.com/graspd/graspd/internal/status"
 )
 
 // fact is one figure of a summary. ID is the id of its cell.
@@ -34,26 +31,11 @@ func (d *document) Facts() []fact {
 }
 
 // overview fills the page with the worst of everything.
-func (d *document) overview(h *history) error {
-	for _, name := range parts {
-		if err := d.fill(name, name, d.View); err != nil {
-			return err
-		}
-	}
-	for _, f := range d.Facts() {
-		d.cells.Cells = append(d.cells.Cells, pagediff.Cell{ID: "fact-" + f.ID, HTML: f.Value})
-	}
+func (d *document) overview(h *history) {
 	relays, repositories := d.View.Relays, d.View.held.list
-	if err := d.search(relaysPage, pageOf(1, len(relays)), len(relays)); err != nil {
-		return err
-	}
-	if err := d.search(repositoriesPage, pageOf(1, len(repositories)), len(repositories)); err != nil {
-		return err
-	}
-	if err := d.relayTable(h, relays[:min(perPage, len(relays))]); err != nil {
-		return err
-	}
-	return d.repositoryTable(repositories[:min(perPage, len(repositories))])
+	d.Gaps = d.View.held.gaps
+	d.relayList(h, relays[:min(perPage, len(relays))], pageOf(1, len(relays)))
+	d.repositoryList(repositories[:min(perPage, len(repositories))], pageOf(1, len(repositories)))
 }
 
 // chip is a state, the number of items in it, and the link to these.
@@ -64,79 +46,64 @@ type chip struct {
 	Here  bool
 }
 
-// search has what stands above a list and below it: the states with their numbers, the part that is shown, and the links to others.
-type search struct {
-	What     string // relays or repositories
-	Chips    []chip
-	Part     paged
-	Overview bool  // it is one of several lists, and All leads to the whole
-	All      where // the list without a search
-	First    string
-	Prev     string
-	Next     string
-	Last     string
+// list is a list of relays or of repositories that is shown in parts: the states with their numbers, the part that is shown, and the links to
+// others.
+type list struct {
+	What         string // relays or repositories
+	Query        string // what is searched in it
+	Chips        []chip
+	Part         paged
+	Overview     bool  // it is one of several lists, and All leads to the whole
+	All          where // the list without a search
+	First        string
+	Prev         string
+	Next         string
+	Last         string
+	Empty        string // why it is, where it is
+	Relays       []relayRow
+	Repositories []repositoryRow
 }
 
-// links fills in the links to the other parts of the page's list.
-func (s *search) links(at where) {
-	if s.Part.Page > 1 {
-		s.First, s.Prev = at.at(1).String(), at.at(s.Part.Page-1).String()
+// newList returns a list of which the page shows part, without rows.
+func (d *document) newList(what string, part paged) list {
+	l := list{What: what, Part: part, Overview: d.Path == overviewPage, All: where{Path: what, Page: 1}}
+	if part.Page > 1 {
+		l.First, l.Prev = d.at(1).String(), d.at(part.Page-1).String()
 	}
-	if s.Part.Page < s.Part.Pages {
-		s.Next, s.Last = at.at(s.Part.Page+1).String(), at.at(s.Part.Pages).String()
+	if part.Page < part.Pages {
+		l.Next, l.Last = d.at(part.Page+1).String(), d.at(part.Pages).String()
 	}
+	if d.Path == what {
+		l.Query = d.Query
+	}
+	return l
 }
 
-// search fills in the cells above and below a list of so many items, of which the page shows part.
-func (d *document) search(list string, part paged, all int) error {
-	s := search{What: list, Part: part, Overview: d.Path == overviewPage, All: where{Path: list, Page: 1}}
-	s.links(d.where)
-	count := map[string]int{}
-	names := repositoryStates
-	if list == relaysPage {
-		names = nil
-		for _, x := range status.States() {
-			names = append(names, x.Name)
-		}
-		for i := range d.View.Relays {
-			count[d.View.Relays[i].State()]++
-		}
-	} else {
-		count = d.View.held.count
-	}
-	s.Chips = append(s.Chips, chip{"all", all, where{Path: list, Page: 1}, d.Path == list && d.State == "" && d.Query == ""})
+// states adds the states of a list of so many items, each with the number of items in it.
+func (d *document) states(l *list, all int, names []string, count map[string]int) {
+	l.Chips = append(l.Chips, chip{"all", all, l.All, d.Path == l.What && d.State == "" && d.Query == ""})
 	for _, name := range names {
 		if count[name] > 0 || d.State == name {
-			s.Chips = append(s.Chips, chip{name, count[name], where{Path: list, State: name, Page: 1}, d.Path == list && d.State == name})
+			l.Chips = append(l.Chips, chip{name, count[name], where{Path: l.What, State: name, Page: 1}, d.Path == l.What && d.State == name})
 		}
 	}
-	if err := d.fill(list+"-chips", "chips", s); err != nil {
-		return err
-	}
-	return d.fill(list+"-part", "part", s)
 }
 
 // relays fills the page with the list of all relays, or of those that fit a search.
-func (d *document) relays(h *history) error {
+func (d *document) relays(h *history) {
 	d.Title, d.Heading = "Relays", "Relays"
-	list := chooseRelays(d.View.Relays, d.where)
-	part := pageOf(d.Page, len(list))
-	if err := d.search(relaysPage, part, len(d.View.Relays)); err != nil {
-		return err
-	}
-	return d.relayTable(h, list[part.From:part.To])
+	fit := chooseRelays(d.View.Relays, d.where)
+	part := pageOf(d.Page, len(fit))
+	d.relayList(h, fit[part.From:part.To], part)
 }
 
 // repositories fills the page with the list of all repositories, or of those that fit a search.
-func (d *document) repositories() error {
+func (d *document) repositories() {
 	d.Title, d.Heading = "Repositories", "Repositories"
 	held := d.View.held
-	list := held.choose(d.where)
-	part := pageOf(d.Page, len(list))
-	if err := d.search(repositoriesPage, part, len(held.list)); err != nil {
-		return err
-	}
-	return d.repositoryTable(held.some(list[part.From:part.To]))
+	fit := held.choose(d.where)
+	part := pageOf(d.Page, len(fit))
+	d.repositoryList(held.some(fit[part.From:part.To]), part)
 }
 
 // some returns the repositories at these places of the list.

@@ -133,38 +133,6 @@ func local(ctx context.Context, path string) *http.Request {
 	return r
 }
 
-// TestOpenPagesAreBounded: who comes when many are open is told so.
-func TestOpenPagesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		pages := admin.New(here)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go pages.Run(ctx)
-		for range 15 {
-			go pages.ServeHTTP(httptest.NewRecorder(), local(ctx, "/changes"))
-		}
-		for range 20 { // pages that are closed again keep no place
-			short, leave := context.WithCancel(ctx)
-			left, w := make(chan struct{}), httptest.NewRecorder()
-			go func() { defer close(left); pages.ServeHTTP(w, local(short, "/changes")) }()
-			synctest.Wait()
-			leave()
-			if <-left; w.Code != http.StatusOK {
-				t.Fatalf("%d", w.Code)
-			}
-		}
-		go pages.ServeHTTP(httptest.NewRecorder(), local(ctx, "/changes"))
-		synctest.Wait()
-		w := httptest.NewRecorder()
-		pages.ServeHTTP(w, local(ctx, "/changes"))
-		if w.Code != http.StatusServiceUnavailable {
-			t.Errorf("%d", w.Code)
-		}
-		cancel()
-		synctest.Wait()
-	})
-}
-
 // countedSync counts what it is asked.
 type countedSync struct {
 	fakeSync
@@ -400,5 +368,33 @@ func TestPageOfARelayThatKeepsNothing(t *testing.T) {
 	c.Nothing = func() *status.Nothing { return &status.Nothing{Relay: "wss://relay.example.org"} }
 	if page := get(t, c, "GET", "/").Body.String(); !strings.Contains(page, "<p>No announcement has come since the start.</p>") {
 		t.Errorf("%s", page)
+	}
+}
+
+// TestThePagesOfOne: a relay's page has the repositories that name it and how they stand there, a repository's has its relays.
+func TestThePagesOfOne(t *testing.T) {
+	cells := func(path string) (rows []string) {
+		page := get(t, shown(), "GET", path).Body.String()
+		for _, row := range regexp.MustCompile(`<tr id="[pr]-[0-9a-f]{20}">.*</tr>`).FindAllString(page, -1) {
+			rows = append(rows, strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(row, " ")), " "))
+		}
+		return rows
+	}
+	for path, want := range map[string][]string{
+		"/relay?url=wss://waiting.example.net":            {"whole aa4fc866 unknown 0/5 -"},
+		"/relay?url=wss://other.example.net":              {"&lt;script&gt;alert(1)&lt;/script&gt; aa4fc866 partial 3/10 8", "whole aa4fc866 complete 5/5 -"},
+		"/repository?address=30617:" + owner + ":whole":   {"wss://waiting.example.net bootstrap dead", "wss://other.example.net live 7 roots in turns of 1 h 0 min refuses 1 repositories complete 5/5 - -"},
+		"/repository?address=30617:" + owner + ":nothing": nil,
+	} {
+		rows := cells(path)
+		if len(rows) != len(want) {
+			t.Errorf("%s: %q", path, rows)
+			continue
+		}
+		for i, row := range rows {
+			if !strings.HasPrefix(row, want[i]) {
+				t.Errorf("%s: %q", path, row)
+			}
+		}
 	}
 }

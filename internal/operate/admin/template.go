@@ -23,24 +23,10 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"one": func(list string) string {
 		return map[string]string{relaysPage: "relay", repositoriesPage: "repository"}[list]
 	},
-	"cut": cut, "percent": status.Percent, "span": status.Duration,
+	"columns": status.Columns, "key": func(of any) string { return key(plain(of)) }, "cut": cut, "percent": status.Percent, "span": status.Duration,
 	"relay": func(u any) string { return whereOf(relayPage, text(u)).String() }, "repository": func(a any) string { return whereOf(repositoryPage, text(a)).String() },
-	"list": func(d *document, id string) list { return list{d, id} }, "first": func(all any) any { return first(all, perPage) }, "few": func(all any) any { return first(all, mostServers) }, "beyond": func(all any) int { return max(0, reflect.ValueOf(all).Len()-perPage) },
+	"first": func(all any) any { return first(all, perPage) }, "few": func(all any) any { return first(all, mostServers) }, "beyond": func(all any) int { return max(0, reflect.ValueOf(all).Len()-perPage) },
 }).ParseFS(assets, "assets/*.html"))
-
-// list has what the template of a list needs.
-type list struct {
-	D  *document
-	ID string
-}
-
-// Query returns what is searched in this list.
-func (l list) Query() string {
-	if l.D.Path != l.ID {
-		return ""
-	}
-	return l.D.Query
-}
 
 // mostServers is how many git servers of a repository the overview shows; the repository's page has more.
 const mostServers = 5

@@ -12,7 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// view has the state of everything at one time, shared by all who ask. But for made nobody changes it once it is made.
+// view has the state of everything at one time, shared by all who ask. Nobody changes it once it is made.
 type view struct {
 	At        time.Time
 	Status    Status // as in status.json
@@ -21,15 +21,13 @@ type view struct {
 	Nothing   *status.Nothing // nil while a repository is kept
 	Relays    []status.Relay  // the worst first
 	held      *holdings
-	Gaps      []gapView
 	Refusals  []refusalView
 	Git       *status.Git // nil when no repositories are hosted
 	Moderated bool        // the pages offer decisions
 	Decisions []decision
 	Queue     *ReportQueue // nil where reports are not offered
 	Reported  []reportedView
-	Unread    string              // why the decisions could not be read
-	made      map[where]*document // pages made of this view; the pages' lock guards it
+	Unread    string // why the decisions could not be read
 }
 
 // gapView is one gap.
@@ -59,7 +57,7 @@ func (p *Pages) now(ctx context.Context) *view {
 
 // see makes the view of now.
 func (p *Pages) see(ctx context.Context, now time.Time) *view {
-	v := &view{At: now, Sync: p.c.Sync != nil, made: map[where]*document{}}
+	v := &view{At: now, Sync: p.c.Sync != nil}
 	var relays []status.Relay
 	if v.Sync {
 		relays = p.relays(ctx)
@@ -80,7 +78,6 @@ func (p *Pages) see(ctx context.Context, now time.Time) *view {
 	v.Queue = p.c.queue(mostReportedShown)
 	v.Reported = p.c.reportedViews(v.Queue)
 	v.held = p.holdings(ctx, oldestShown)
-	v.Gaps = v.held.gaps
 	return v
 }
 

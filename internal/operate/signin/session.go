@@ -1,7 +1,6 @@
 package signin
 
 import (
-	"context"
 	"crypto/sha256"
 	"net/http"
 	"net/netip"
@@ -15,13 +14,13 @@ import (
 // begin makes a session and returns its secret. The desk keeps only the hash of it.
 func (d *desk) begin(by nostr.PubKey, from front.Client, now time.Time) string {
 	secret := d.Token()
-	s := &session{by: by, from: network(from), ends: now.Add(Lifetime), underWay: map[int]context.CancelFunc{}}
+	s := &session{by: by, from: network(from), ends: now.Add(Lifetime)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sessions[sha256.Sum256([]byte(secret))] = s
 	for key, x := range d.sessions {
 		if !now.Before(x.ends) {
-			d.drop(key)
+			delete(d.sessions, key)
 		}
 	}
 	for len(d.sessions) > MaxSessions {
@@ -32,7 +31,7 @@ func (d *desk) begin(by nostr.PubKey, from front.Client, now time.Time) string {
 				oldest, first = key, x.ends
 			}
 		}
-		d.drop(oldest)
+		delete(d.sessions, oldest)
 	}
 	return secret
 }
@@ -53,7 +52,7 @@ func (d *desk) session(r *http.Request, from front.Client) *session {
 	return s
 }
 
-// end ends the session of a request, and the requests that the session has under way.
+// end ends the session of a request.
 func (d *desk) end(r *http.Request) {
 	c, err := r.Cookie(cookieName)
 	if err != nil {
@@ -61,36 +60,7 @@ func (d *desk) end(r *http.Request) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.drop(sha256.Sum256([]byte(c.Value)))
-}
-
-// enter notes a request of a session, so that the end of the session calls cancel. The caller calls leave after the request.
-func (d *desk) enter(s *session, cancel context.CancelFunc) (leave func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if s.underWay == nil { // the session has just ended
-		cancel()
-		return func() {}
-	}
-	s.last++
-	n := s.last
-	s.underWay[n] = cancel
-	return func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(s.underWay, n)
-	}
-}
-
-// drop ends a session and cancels its requests. The caller holds mu.
-func (d *desk) drop(key [32]byte) {
-	if s := d.sessions[key]; s != nil {
-		for _, cancel := range s.underWay {
-			cancel()
-		}
-		s.underWay = nil
-		delete(d.sessions, key)
-	}
+	delete(d.sessions, sha256.Sum256([]byte(c.Value)))
 }
 
 // network returns the address of a client, or the network of an IPv6 one.

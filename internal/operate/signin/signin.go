@@ -4,7 +4,6 @@
 package signin
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"embed"
@@ -59,11 +58,9 @@ type Config struct {
 
 // session is one browser of an operator.
 type session struct {
-	by       nostr.PubKey
-	from     netip.Addr // the address, or the network of an IPv6 one, at which it began
-	ends     time.Time
-	underWay map[int]context.CancelFunc // its requests, by a number; nil once the session has ended
-	last     int
+	by   nostr.PubKey
+	from netip.Addr // the address, or the network of an IPv6 one, at which it began
+	ends time.Time
 }
 
 // desk keeps who is signed in.
@@ -169,15 +166,9 @@ func (d *desk) sameOrigin(r *http.Request) bool {
 
 // show has the operator's pages answer.
 func (d *desk) show(w http.ResponseWriter, r *http.Request, rest string, s *session) {
-	ctx, cancel := context.WithTimeout(admin.AsOperator(r.Context(), nip19.Npub(s.by)), s.ends.Sub(d.Now()))
-	defer cancel()
-	defer d.enter(s, cancel)()
-	r = r.Clone(ctx)
+	r = r.Clone(admin.AsOperator(r.Context(), nip19.Npub(s.by)))
 	r.Header.Del("Cookie")
 	r.URL.Path, r.URL.RawPath = "/"+rest, ""
-	if r.Method == http.MethodGet { // a read that ends at the deadline would look like a client that leaves
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a connection without deadlines needs none
-	}
 	d.Pages.Inner().ServeHTTP(w, r)
 }
 

@@ -1,7 +1,6 @@
 package signin_test
 
 import (
-	"bufio"
 	"context"
 	"log/slog"
 	"net/http"
@@ -191,9 +190,6 @@ func TestAnOperatorAtEveryDoor(t *testing.T) {
 	r := newRelay(t)
 	cookie := r.session()
 	for _, d := range r.doors() {
-		if d[1] == "/operator/changes" {
-			continue // it does not end; see TestSigningOutEndsWhatIsOpen
-		}
 		w := r.ask(d[0], d[1], home, "Cookie", cookie, "Origin", origin)
 		if (w.Code == http.StatusNotFound) != (d[1] == "/operator/backup" || d[1] == "/operator/relay" || d[1] == "/operator/repository") || w.Code == http.StatusUnauthorized {
 			t.Errorf("%v: %d %.60s", d, w.Code, w.Body)
@@ -326,37 +322,6 @@ func TestSessionsEnd(t *testing.T) {
 	}
 	if r.session(); in(third, home) {
 		t.Error("there is no bound")
-	}
-}
-
-// TestSigningOutEndsWhatIsOpen: the stream of a page ends with the session.
-func TestSigningOutEndsWhatIsOpen(t *testing.T) {
-	r := newRelay(t)
-	cookie := r.session()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		q.RemoteAddr = home + ":5"
-		r.front.ServeHTTP(w, q)
-	}))
-	defer s.Close()
-	q, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/operator/changes?of=./", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q.Header.Set("Cookie", cookie)
-	res, err := http.DefaultClient.Do(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	lines := bufio.NewReader(res.Body)
-	if line, err := lines.ReadString('\n'); err != nil || !strings.HasPrefix(line, "id: ") {
-		t.Fatalf("%q, %v", line, err)
-	}
-	if w := r.ask("POST", "/operator/logout", home, "Cookie", cookie, "Origin", origin); w.Code != http.StatusSeeOther {
-		t.Fatal(w.Code)
-	}
-	for err = nil; err == nil; {
-		_, err = lines.ReadString('\n')
 	}
 }
 

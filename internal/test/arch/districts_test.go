@@ -18,11 +18,10 @@ const forTests = "test"
 
 // private are packages, or families of packages, that others do not import: by the beginning of their path, who may.
 var private = map[string]string{
-	"events/store/index":     "events/store",
-	"events/store/kv":        "events/store",
-	"events/store/layout":    "events/store",
-	"operate/admin/pagediff": "operate/admin",
-	"sync/peer/":             "sync",
+	"events/store/index":  "events/store",
+	"events/store/kv":     "events/store",
+	"events/store/layout": "events/store",
+	"sync/peer/":          "sync",
 }
 
 // shells are the packages that may have goroutines, locks, clocks, files and sockets, by the beginning of their path. All others have values.
@@ -37,7 +36,7 @@ var shells = []string{
 // values are packages below those that have values alone all the same.
 var values = []string{
 	"events/store/layout", "git/gitplan",
-	"operate/admin/pagediff", "operate/conffile", "operate/moderation",
+	"operate/conffile", "operate/moderation",
 }
 
 // testOnly packages stand beside what they test; tests and each other alone import them.
