@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/operate/metrics"
@@ -13,7 +14,7 @@ import (
 // adminPages serves the pages of the private listener.
 func (n *Node) adminPages() *admin.Pages {
 	c := admin.Config{
-		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Door: n.Door, Self: n.self, Backup: n.Backup, Stream: n.Stream, Hosts: n.cfg.AdminHosts,
+		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Door: n.Door, Self: n.self, Backup: n, Hosts: n.cfg.AdminHosts,
 		Faults: n.faults, Moderation: n.Moderator, Changed: n.Relay.Relist, Changes: n.Changes, Reports: n.Reports,
 		Clients: func() (int, int) { s := n.Relay.Stats(); return s.Sessions, s.Subscriptions },
 	}
@@ -26,10 +27,7 @@ func (n *Node) adminPages() *admin.Pages {
 		c.Sync, m.Sync = n.Engine, n.Engine
 	}
 	if n.Host != nil {
-		c.Git, c.GitRoom, c.GitDisk = n.gitStatus, n.gitRoom, n.gitDisk
-		if n.GitSync != nil {
-			c.GitRepositories = n.GitSync.Repositories
-		}
+		c.Git = hosted{n}
 		m.Git = &metrics.Git{Host: n.Host, Web: n.Web, Disk: n.gitDisk}
 		if n.GitSync != nil {
 			m.Git.Sync = n.GitSync
@@ -59,8 +57,22 @@ func (n *Node) Nothing() *status.Nothing {
 	return &told
 }
 
-// gitStatus returns the state of hosting. It logs and leaves out what it cannot read.
-func (n *Node) gitStatus() *status.Git {
+// hosted is the hosting of repositories, for the pages (admin.Hosting).
+type hosted struct{ n *Node }
+
+func (h hosted) Repositories(ctx context.Context) map[string]status.GitLack {
+	if h.n.GitSync == nil {
+		return nil
+	}
+	return h.n.GitSync.Repositories(ctx)
+}
+
+func (h hosted) Room() error       { return h.n.gitRoom() }
+func (h hosted) Disk() *store.Disk { return h.n.gitDisk() }
+
+// Status logs and leaves out what it cannot read.
+func (h hosted) Status() *status.Git {
+	n := h.n
 	g, err := n.Host.Status()
 	if err != nil {
 		n.log.Error("git data cannot be counted", "error", err)

@@ -115,8 +115,14 @@ func (door) Stats() (s ingest.Stats) {
 	return s
 }
 
-// hosting is how it stands as a host of repositories.
-func hosting() *status.Git {
+// hosting is the relay as a host of repositories.
+type hosting struct{}
+
+func (hosting) Disk() *store.Disk                                      { return nil }
+func (hosting) Room() error                                            { return nil }
+func (hosting) Repositories(context.Context) map[string]status.GitLack { return nil }
+
+func (hosting) Status() *status.Git {
 	at := status.Moment{Time: begun.Add(time.Hour)}
 	lack := status.GitLack{Address: "30617:aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4:relay-1", Lacks: []status.GitNeed{{Event: "ab12", Objects: 3}},
 		Servers: []status.GitServer{{URL: "https://git.example.net", Asked: status.Moment{Time: begun}, Error: "HTTP status 502"}, {URL: "https://code.example.net"}}}

@@ -18,7 +18,7 @@ func serve(t *testing.T) (*community, string) {
 	t.Helper()
 	all := &community{retried: make(chan grasp.RelayURL, 10)}
 	pages := admin.New(admin.Config{
-		URL: "wss://relay.example.org", Version: "v1", Store: shelf{}, Door: door{}, Sync: all, Git: hosting,
+		URL: "wss://relay.example.org", Version: "v1", Store: shelf{}, Door: door{}, Sync: all, Git: hosting{},
 		Clients: func() (int, int) { return int(all.clients.Load()), 230 },
 	})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -48,32 +48,47 @@ type Sync interface {
 	Retry(ctx context.Context, u grasp.RelayURL) error
 }
 
+// Hosting is the hosting of repositories as the pages need it.
+type Hosting interface {
+	// Status says how it stands.
+	Status() *status.Git
+	// Disk says what the disk of the git data has left; nil where that is the disk of the store.
+	Disk() *store.Disk
+	// Room fails as Store.Room does where the git data has no room.
+	Room() error
+	// Repositories returns how repositories stand with other git servers, by address; nil where graspd fetches nothing from these.
+	Repositories(context.Context) map[string]status.GitLack
+}
+
+// Backup copies everything that this relay has.
+type Backup interface {
+	// Backup writes it into a new directory.
+	Backup(dir string) error
+	// Stream writes it as one tar.
+	Stream(context.Context, backup.Start) error
+}
+
 // Config says what the pages are made from.
 type Config struct {
-	URL     grasp.RelayURL // of this relay
-	Version string
-	Start   time.Time // of this process; zero is not known
-	Store   Store
-	Sync    Sync                                      // nil when this relay does not sync
-	Metrics http.Handler                              // nil is none
-	Hosts   []string                                  // names by which a browser may ask for the pages, besides addresses and names without a dot
-	Door    Door                                      // nil: the pages show no refusals
-	Clients func() (connected, subscriptions int)     // nil: the pages do not show them
-	Self    nostr.PubKey                              // the relay's own key
-	Backup  func(dir string) error                    // copies everything into a new directory; nil: not offered
-	Stream  func(context.Context, backup.Start) error // writes everything as one tar; nil: not offered
-	Faults  *contain.Faults                           // nil: there are none
-	Git     func() *status.Git                        // nil when no repositories are hosted
-	Nothing func() *status.Nothing                    // nil, or returns nil, while a repository is kept
-	GitDisk func() *store.Disk                        // nil, or returns nil, where the git data is on the disk of the store
-	GitRoom func() error                              // nil, or returns nil, where the git data has room; else it fails as Store.Room does
-	// GitRepositories returns how repositories stand with other git servers, by address; nil where graspd fetches nothing from these.
-	GitRepositories func(context.Context) map[string]status.GitLack
-	Moderation      Moderation            // nil: not offered
-	Changed         func()                // called when a decision was carried out, as far as it has come; may be nil
-	Changes         func() []nip86.Change // changes of settings over the public address; nil where there are none
-	Backups         func() status.Backups // nil when this relay makes none by itself
-	Reports         Reports               // nil: not offered; needs Moderation
+	URL        grasp.RelayURL // of this relay
+	Version    string
+	Start      time.Time // of this process; zero is not known
+	Store      Store
+	Sync       Sync                                  // nil when this relay does not sync
+	Metrics    http.Handler                          // nil is none
+	Hosts      []string                              // names by which a browser may ask for the pages, besides addresses and names without a dot
+	Door       Door                                  // nil: the pages show no refusals
+	Clients    func() (connected, subscriptions int) // nil: the pages do not show them
+	Self       nostr.PubKey                          // the relay's own key
+	Backup     Backup                                // nil: not offered
+	Faults     *contain.Faults                       // nil: there are none
+	Git        Hosting                               // nil when no repositories are hosted
+	Nothing    func() *status.Nothing                // nil, or returns nil, while a repository is kept
+	Moderation Moderation                            // nil: not offered
+	Changed    func()                                // called when a decision was carried out, as far as it has come; may be nil
+	Changes    func() []nip86.Change                 // changes of settings over the public address; nil where there are none
+	Backups    func() status.Backups                 // nil when this relay makes none by itself
+	Reports    Reports                               // nil: not offered; needs Moderation
 }
 
 // Door keeps figures about the events that come in.
@@ -87,12 +102,12 @@ type Pages struct {
 	mux     *http.ServeMux
 	paths   []string // the patterns that mux knows
 
-	rendering sync.Mutex // guards the fields below
-	last      *view
-	held      *holdings
-	told      []status.Relay // what the engine said last
-	toldAt    time.Time
-	looked    time.Time // when somebody last asked for a page
+	rendering    sync.Mutex // guards the fields below
+	last         *view
+	held         *holdings
+	lastStatus   []status.Relay // what the engine said last
+	lastStatusAt time.Time
+	lastViewed   time.Time // when somebody last asked for a page
 }
 
 // routes has the patterns that the pages answer, and their handlers.

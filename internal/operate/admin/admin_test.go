@@ -99,7 +99,7 @@ func TestStatus(t *testing.T) {
 	counted.Store = fakeStore{stats: here.Store.Stats(), disk: store.Disk{Free: 5000, Floor: 4000, Inodes: store.Inodes{All: 9}, InodeFloor: 3}}
 	uncounted.Store = fakeStore{stats: here.Store.Stats(), disk: store.Disk{Free: 5000, Floor: 4000}}
 	apart := here
-	apart.GitDisk = func() *store.Disk { return &store.Disk{Free: 5000, Floor: 4000} }
+	apart.Git = host{disk: &store.Disk{Free: 5000, Floor: 4000}}
 	const alone = `"tracked":0,"connected":0,"dead":0,"matching":0,"relays":[]}}` + "\n"
 	for want, c := range map[string]admin.Config{
 		strings.Replace(self, "null", disk+`0,"floor_inodes":3}`, 1) + alone:       counted,
@@ -175,7 +175,7 @@ func TestProblems(t *testing.T) {
 	bootstrap.FailingSince = status.Moment{Time: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 	withGit := func(err error) admin.Config {
 		c := here
-		c.GitRoom = func() error { return err }
+		c.Git = host{room: err}
 		return c
 	}
 	const told = `bootstrap relay wss://r0.example.net is dead: 61 failures in a row since 2026-11-20T12:00:00Z, the last one: connection\nrefused`

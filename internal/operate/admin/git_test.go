@@ -1,16 +1,30 @@
 package admin_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/status"
 )
 
 // hosted is how a host of repositories may stand.
+// host is hosting with a disk of its own.
+type host struct {
+	status *status.Git
+	disk   *store.Disk
+	room   error
+}
+
+func (h host) Status() *status.Git                                    { return h.status }
+func (h host) Disk() *store.Disk                                      { return h.disk }
+func (h host) Room() error                                            { return h.room }
+func (h host) Repositories(context.Context) map[string]status.GitLack { return nil }
+
 func hosted() *status.Git {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	return &status.Git{
@@ -30,7 +44,7 @@ func TestHostingIsTold(t *testing.T) {
 	if page := get(t, c, "GET", "/").Body.String(); strings.Contains(page, `<h2 id="h-git">`) || strings.Contains(page, "The last pushes") {
 		t.Error(page)
 	}
-	c.Git = hosted
+	c.Git = host{status: hosted()}
 	const want = `"git":{"repositories":1500,"bytes":3221225472,"pushes_under_way":2,"fetches_under_way":4,"uploads":5,"upload_bytes":6,"waiting_events":7,` +
 		`"waits":[{"id":"ab12","kind":30618,"repository":"30617:aa:\u003cb\u003etool","why":"until 2 branches ` + "\u202e" + `and tags are complete here","until":"2026-11-20T12:00:00Z"}],` +
 		`"refused_pushes":[{"at":"2026-11-20T11:00:00Z","repository":"30617:aa:tool","reason":"no state event for this push: \u003ci\u003e"}],` +

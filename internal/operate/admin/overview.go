@@ -42,7 +42,7 @@ func (d *document) overview(h *history) {
 type chip struct {
 	Name  string
 	Count int
-	To    where
+	To    pageRef
 	Here  bool
 }
 
@@ -53,8 +53,8 @@ type list struct {
 	Query        string // what is searched in it
 	Chips        []chip
 	Part         paged
-	Overview     bool  // it is one of several lists, and All leads to the whole
-	All          where // the list without a search
+	Overview     bool    // it is one of several lists, and All leads to the whole
+	All          pageRef // the list without a search
 	First        string
 	Prev         string
 	Next         string
@@ -66,7 +66,7 @@ type list struct {
 
 // newList returns a list of which the page shows part, without rows.
 func (d *document) newList(what string, part paged) list {
-	l := list{What: what, Part: part, Overview: d.Path == overviewPage, All: where{Path: what, Page: 1}}
+	l := list{What: what, Part: part, Overview: d.Path == overviewPage, All: pageRef{Path: what, Page: 1}}
 	if part.Page > 1 {
 		l.First, l.Prev = d.at(1).String(), d.at(part.Page-1).String()
 	}
@@ -84,7 +84,7 @@ func (d *document) states(l *list, all int, names []string, count map[string]int
 	l.Chips = append(l.Chips, chip{"all", all, l.All, d.Path == l.What && d.State == "" && d.Query == ""})
 	for _, name := range names {
 		if count[name] > 0 || d.State == name {
-			l.Chips = append(l.Chips, chip{name, count[name], where{Path: l.What, State: name, Page: 1}, d.Path == l.What && d.State == name})
+			l.Chips = append(l.Chips, chip{name, count[name], pageRef{Path: l.What, State: name, Page: 1}, d.Path == l.What && d.State == name})
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (d *document) states(l *list, all int, names []string, count map[string]int
 // relays fills the page with the list of all relays, or of those that fit a search.
 func (d *document) relays(h *history) {
 	d.Title, d.Heading = "Relays", "Relays"
-	fit := chooseRelays(d.View.Relays, d.where)
+	fit := chooseRelays(d.View.Relays, d.pageRef)
 	part := pageOf(d.Page, len(fit))
 	d.relayList(h, fit[part.From:part.To], part)
 }
@@ -101,7 +101,7 @@ func (d *document) relays(h *history) {
 func (d *document) repositories() {
 	d.Title, d.Heading = "Repositories", "Repositories"
 	held := d.View.held
-	fit := held.choose(d.where)
+	fit := held.choose(d.pageRef)
 	part := pageOf(d.Page, len(fit))
 	d.repositoryList(held.some(fit[part.From:part.To]), part)
 }

@@ -21,7 +21,7 @@ var assets embed.FS
 
 // document is one page as it is now.
 type document struct {
-	where
+	pageRef
 	Title          string
 	Heading        string // above everything; "" is that of the overview
 	Self           Self
@@ -36,8 +36,8 @@ type document struct {
 	Version        string        // names Main: a browser that has it gets nothing
 }
 
-// Where returns the link to the page.
-func (d *document) Where() string { return d.where.String() }
+// Link returns the link to the page.
+func (d *document) Link() string { return d.pageRef.String() }
 
 // Words returns the words of the legend.
 func (d *document) Words() []status.Word { return append(status.Words(), outcomes()...) }
@@ -45,9 +45,9 @@ func (d *document) Words() []status.Word { return append(status.Words(), outcome
 // Nav returns the links to the pages that are lists.
 func (d *document) Nav() []chip {
 	return []chip{
-		{Name: "Overview", To: where{Page: 1}, Here: d.Path == overviewPage},
-		{Name: "Relays", To: where{Path: relaysPage, Page: 1}, Here: d.Path == relaysPage},
-		{Name: "Repositories", To: where{Path: repositoriesPage, Page: 1}, Here: d.Path == repositoriesPage},
+		{Name: "Overview", To: pageRef{Page: 1}, Here: d.Path == overviewPage},
+		{Name: "Relays", To: pageRef{Path: relaysPage, Page: 1}, Here: d.Path == relaysPage},
+		{Name: "Repositories", To: pageRef{Path: repositoriesPage, Page: 1}, Here: d.Path == repositoriesPage},
 	}
 }
 
@@ -55,8 +55,8 @@ func (d *document) Nav() []chip {
 var errUnknown = errors.New("is not followed here")
 
 // document returns a page with all but its Main. The caller holds rendering.
-func (p *Pages) document(ctx context.Context, w where) (*document, error) {
-	d := &document{where: w, Self: p.self(), View: p.now(ctx)}
+func (p *Pages) document(ctx context.Context, w pageRef) (*document, error) {
+	d := &document{pageRef: w, Self: p.self(), View: p.now(ctx)}
 	d.By, _ = ctx.Value(operatorKey{}).(string)
 	switch w.Path {
 	case overviewPage:
@@ -75,13 +75,13 @@ func (p *Pages) document(ctx context.Context, w where) (*document, error) {
 
 // page answers with a page as it is now. A script keeps the page up to date: it asks again, and takes over what differs.
 func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
-	where, err := parseWhere(strings.TrimPrefix(r.URL.Path, "/"), r.URL.Query())
+	ref, err := parsePageRef(strings.TrimPrefix(r.URL.Path, "/"), r.URL.Query())
 	if err != nil {
 		answer(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	p.rendering.Lock()
-	d, err := p.document(r.Context(), where)
+	d, err := p.document(r.Context(), ref)
 	p.rendering.Unlock()
 	code, whole := http.StatusOK, ""
 	switch {

@@ -34,7 +34,7 @@ const owner = "aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4"
 // shown is a relay with something of everything.
 func shown() admin.Config {
 	c := here
-	c.Git = hosted
+	c.Git = host{status: hosted()}
 	var refused ingest.Stats
 	refused.Refused[policy.Unrelated][0] = 1234
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -50,8 +50,8 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 		list = append(list, "graspd stores nothing: the free disk space is at its floor (--disk-floor)")
 	} else if err != nil {
 		list = append(list, fmt.Sprintf("graspd does not know whether there is room on the disk: %v", err))
-	} else if c.GitRoom != nil {
-		if err := c.GitRoom(); errors.Is(err, store.ErrFull) {
+	} else if c.Git != nil {
+		if err := c.Git.Room(); errors.Is(err, store.ErrFull) {
 			list = append(list, "graspd takes no push and fetches no git data: their disk has no more room or inodes than graspd keeps free (--disk-floor)")
 		} else if err != nil {
 			list = append(list, fmt.Sprintf("graspd does not know whether there is room on the disk of the git data: %v", err))

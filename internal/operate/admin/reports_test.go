@@ -15,7 +15,6 @@ import (
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
-	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/test/testkit"
 )
 
@@ -73,7 +72,7 @@ func TestReports(t *testing.T) {
 		d.open = append(d.open, reported(event, ""))
 	}
 	c := here
-	c.Moderation, c.Reports, c.Git = d, d, func() *status.Git { return nil }
+	c.Moderation, c.Reports, c.Git = d, d, host{}
 	page := get(t, c, "GET", "/").Body.String()
 	for _, want := range []string{
 		"<h2>Reports ", d.open[0].Subject.String(), author.String(), "malware, spam", "&lt;b&gt;look&lt;/b&gt;", `action="remove"`, `action="dismiss"`, `href="https://relay.example.org/note1`, `href="https://relay.example.org/` + nip19.Npub(author.PubKey) + `/a%20tool.git"`, "and 2 more",

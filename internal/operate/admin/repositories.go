@@ -82,7 +82,7 @@ func (p *Pages) repositories(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	p.rendering.Lock()
 	held := p.holdings(ctx, detailsTime)
-	chosen := held.choose(ask.where)
+	chosen := held.choose(ask.pageRef)
 	p.rendering.Unlock()
 	out := Repositories{Total: len(held.list), Matching: len(chosen), Repositories: []RepositoryStatus{}}
 	for _, i := range of(ask, chosen) {

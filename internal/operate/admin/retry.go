@@ -26,7 +26,7 @@ func (p *Pages) retry(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.FormValue("back") != "" { // the form of the page, without script
-		w.Header().Set("Location", whereOf(relayPage, string(u)).String()) // relative, as the pages may stand anywhere
+		w.Header().Set("Location", pageRefOf(relayPage, string(u)).String()) // relative, as the pages may stand anywhere
 		w.WriteHeader(http.StatusSeeOther)
 		return
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // chooseRelays returns the relays that fit a search: by a part of their URL or of why they fail, by a state, or by "bootstrap" or "mailbox".
-func chooseRelays(all []status.Relay, w where) []status.Relay {
+func chooseRelays(all []status.Relay, w pageRef) []status.Relay {
 	if w.Query == "" && w.State == "" {
 		return all
 	}
@@ -34,7 +34,7 @@ type chosen struct{ query, state string }
 
 // choose returns the repositories that fit a search: by a part of their name, the beginning of their owner's key in hex, an npub, an address in
 // any form, or the URL of a relay. It keeps the result, so that many pages of one search cost one look. The caller holds the pages' lock.
-func (h *holdings) choose(w where) []int {
+func (h *holdings) choose(w pageRef) []int {
 	c := chosen{w.Query, w.State}
 	if out, ok := h.chosen[c]; ok {
 		return out

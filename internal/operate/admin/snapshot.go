@@ -83,8 +83,8 @@ func (p *Pages) ask(ctx context.Context) *holdings {
 	if p.c.Sync != nil {
 		d = p.c.Sync.Details(ctx)
 	}
-	if p.c.GitRepositories != nil {
-		git = p.c.GitRepositories(ctx)
+	if p.c.Git != nil {
+		git = p.c.Git.Repositories(ctx)
 	}
 	return hold(time.Now(), d, git)
 }
@@ -107,7 +107,7 @@ func (p *Pages) keep(ctx context.Context) {
 	}
 	p.rendering.Lock()
 	due := idleTime
-	if now.Sub(p.looked) < idleTime {
+	if now.Sub(p.lastViewed) < idleTime {
 		due = detailsTime
 	}
 	due -= sampleTime / 2 // a look that came a little late must not put the next one off
@@ -128,17 +128,17 @@ func (p *Pages) keep(ctx context.Context) {
 // relays asks the engine for the relays. Where a busy engine tells only some of them in time, relays returns what it told before. The caller
 // holds rendering.
 func (p *Pages) relays(ctx context.Context) []status.Relay {
-	if !p.toldAt.IsZero() && time.Since(p.toldAt) < fresh {
-		return p.told
+	if !p.lastStatusAt.IsZero() && time.Since(p.lastStatusAt) < fresh {
+		return p.lastStatus
 	}
 	wait := patience
-	if !p.toldAt.IsZero() && time.Since(p.toldAt) < oldestShown {
+	if !p.lastStatusAt.IsZero() && time.Since(p.lastStatusAt) < oldestShown {
 		wait = quick
 	}
 	look, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if relays := p.c.sorted(look); look.Err() == nil || wait == patience {
-		p.told, p.toldAt = relays, time.Now()
+		p.lastStatus, p.lastStatusAt = relays, time.Now()
 	}
-	return p.told
+	return p.lastStatus
 }

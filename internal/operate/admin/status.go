@@ -116,10 +116,8 @@ func (c Config) tell(relays []status.Relay) Status {
 	}
 	s.Reports = c.queue(mostReportedTold)
 	if c.Git != nil {
-		s.Git = c.Git()
-	}
-	if c.GitDisk != nil {
-		if d := c.GitDisk(); d != nil {
+		s.Git = c.Git.Status()
+		if d := c.Git.Disk(); d != nil {
 			s.GitDisk = diskStatus(*d)
 		}
 	}
@@ -146,7 +144,7 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 	if r.FormValue("order") == "worst" {
 		worst(s.Sync.Relays)
 	}
-	chosen := chooseRelays(s.Sync.Relays, ask.where)
+	chosen := chooseRelays(s.Sync.Relays, ask.pageRef)
 	s.Sync.Matching = len(chosen)
 	s.Sync.Relays = append([]status.Relay{}, of(ask, chosen)...)
 	answerJSON(w, s)
@@ -154,7 +152,7 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 
 // ask says which part of a list a program wants.
 type ask struct {
-	where
+	pageRef
 	most int
 }
 
@@ -162,7 +160,7 @@ type ask struct {
 const mostRelays = 100_000
 
 func parseAsk(r *http.Request, path string, most int) (ask, error) {
-	w, err := parseWhere(path, r.URL.Query())
+	w, err := parsePageRef(path, r.URL.Query())
 	if s := r.FormValue("most"); err == nil && s != "" {
 		n, bad := strconv.Atoi(s)
 		if bad != nil || n < 1 || n > most {

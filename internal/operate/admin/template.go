@@ -24,7 +24,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 		return map[string]string{relaysPage: "relay", repositoriesPage: "repository"}[list]
 	},
 	"columns": status.Columns, "key": func(of any) string { return key(plain(of)) }, "cut": cut, "percent": status.Percent, "span": status.Duration,
-	"relay": func(u any) string { return whereOf(relayPage, text(u)).String() }, "repository": func(a any) string { return whereOf(repositoryPage, text(a)).String() },
+	"relay": func(u any) string { return pageRefOf(relayPage, text(u)).String() }, "repository": func(a any) string { return pageRefOf(repositoryPage, text(a)).String() },
 	"first": func(all any) any { return first(all, perPage) }, "few": func(all any) any { return first(all, mostServers) }, "beyond": func(all any) int { return max(0, reflect.ValueOf(all).Len()-perPage) },
 }).ParseFS(assets, "assets/*.html"))
 

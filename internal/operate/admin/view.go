@@ -48,7 +48,7 @@ func (p *Pages) now(ctx context.Context) *view {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	now := time.Now()
-	p.looked = now
+	p.lastViewed = now
 	if p.last == nil || now.Sub(p.last.At) >= fresh {
 		p.last = p.see(ctx, now)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/backup"
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/operate/signin"
 	"github.com/graspd/graspd/internal/protocol/grasp"
@@ -81,7 +82,7 @@ func newRelayAt(t *testing.T, domain string) *relay {
 	clock := func() time.Time { return r.now }
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("figures")) })
 	r.pages = admin.New(admin.Config{
-		URL: s.RelayURL(), Store: fakeStore{}, Moderation: &r.bench, Reports: &r.bench, Metrics: metrics, Backup: func(string) error { return nil },
+		URL: s.RelayURL(), Store: fakeStore{}, Moderation: &r.bench, Reports: &r.bench, Metrics: metrics, Backup: copier{},
 	})
 	f := front.New(front.Config{Now: clock})
 	f.Handle(signin.Route(signin.Config{Service: s, Keys: []nostr.PubKey{boss.PubKey()}, Pages: r.pages, Now: clock, Logger: r.logger()}))
@@ -340,3 +341,9 @@ func TestTheLogSaysWhoSignsIn(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
+
+// copier makes backups of nothing.
+type copier struct{}
+
+func (copier) Backup(string) error                        { return nil }
+func (copier) Stream(context.Context, backup.Start) error { return nil }

@@ -22,8 +22,8 @@ const (
 	repositoryPage   = "repository"
 )
 
-// where says which page to show, and which part of it.
-type where struct {
+// pageRef says which page to show, and which part of it.
+type pageRef struct {
 	Path  string
 	Of    string // the relay's URL, or the repository's address; "" where Key stands for it
 	Key   string
@@ -43,10 +43,10 @@ const (
 // repositoryStates has the states by which people search repositories, those first that need a look.
 var repositoryStates = []string{lacksGit, incomplete, complete}
 
-// parseWhere reads a page's path, without slashes, and its query.
-func parseWhere(path string, q url.Values) (where, error) {
+// parsePageRef reads a page's path, without slashes, and its query.
+func parsePageRef(path string, q url.Values) (pageRef, error) {
 	path = strings.TrimPrefix(path, "./")
-	w := where{Path: path, Query: strings.TrimSpace(q.Get("q")), State: q.Get("state"), Page: 1}
+	w := pageRef{Path: path, Query: strings.TrimSpace(q.Get("q")), State: q.Get("state"), Page: 1}
 	if len(w.Query) > mostQuery {
 		return w, fmt.Errorf("q: want at most %d bytes", mostQuery)
 	}
@@ -60,7 +60,7 @@ func parseWhere(path string, q url.Values) (where, error) {
 	var states []string
 	switch path {
 	case overviewPage:
-		return where{Page: 1}, nil
+		return pageRef{Page: 1}, nil
 	case relaysPage:
 		for _, s := range status.States() {
 			states = append(states, s.Name)
@@ -81,7 +81,7 @@ func parseWhere(path string, q url.Values) (where, error) {
 }
 
 // String returns the link to the page, relative to the other pages.
-func (w where) String() string {
+func (w pageRef) String() string {
 	q := url.Values{}
 	set := func(name, value string) {
 		if value != "" {
@@ -110,14 +110,14 @@ func (w where) String() string {
 }
 
 // at returns the same search at another page.
-func (w where) at(page int) where { w.Page = page; return w }
+func (w pageRef) at(page int) pageRef { w.Page = page; return w }
 
-// whereOf returns the page of a relay or of a repository.
-func whereOf(path, of string) where {
+// pageRefOf returns the page of a relay or of a repository.
+func pageRefOf(path, of string) pageRef {
 	if len(of) > mostPlain {
-		return where{Path: path, Key: key(of)}
+		return pageRef{Path: path, Key: key(of)}
 	}
-	return where{Path: path, Of: of}
+	return pageRef{Path: path, Of: of}
 }
 
 // key returns a short name for a relay's URL or a repository's address, the same for ever.
