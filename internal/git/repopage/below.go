@@ -21,7 +21,8 @@ import (
 // known is a repository whose announcement is served, opened for a page. The caller of open calls end.
 type known struct {
 	view *store.View
-	v    view
+	name string
+	path string // of its own page
 	set  *grasp.Set
 	b    *bill
 	end  func()
@@ -54,12 +55,10 @@ func (p *Pages) fill(k *known, of nip34.Address) error {
 	if !ok {
 		return errNothing // its announcement waits, and the relay shows nobody what waits
 	}
-	k.v = view{Title: of.D, Relay: p.Service.String(), Path: p.path(of)}
+	k.name, k.path = safetext.Line(of.D, mostName), p.path(of)
 	if a, err := nip34.ParseAnnouncement(e); err == nil {
-		k.v.announced(a)
+		k.name = nameOf(a)
 	}
-	k.v.Name = safetext.Line(k.v.Title, mostName)
-	k.v.About = ""
 	k.set, err = p.members(k.view, of, k.b)
 	return err
 }
@@ -72,16 +71,14 @@ func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.
 	}
 	defer k.end()
 	section, name, one := strings.Cut(rest, "/")
-	v := &k.v
-	v.Canonical = p.Service.CloneURL(of.PubKey, of.D) + "/" + rest
+	x := page{frame: frame{Path: k.path, Name: k.name, Canonical: p.Service.CloneURL(of.PubKey, of.D) + "/" + rest}}
 	if !one {
 		what, _ := sectionAt(section)
-		v.Title = what.name
-		v.Summary = v.Title + " of " + v.Name
-		if err := p.list(ctx, k.view, v, of.D, k.set, what, q, k.b); err != nil {
+		x.Title, x.Summary, x.Tab, x.template = what.Name, what.Name+" of "+k.name, section, "list.html"
+		if x.content, err = p.list(ctx, k, of.D, what, q); err != nil {
 			return nil, err
 		}
-		return p.render(*v)
+		return p.render(x)
 	}
 	id, err := nip19.ParseEvent(name)
 	if err != nil {
@@ -97,21 +94,21 @@ func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.
 		return nil, errNothing
 	}
 	if right := sectionOf(e.Kind) + "/" + nip19.Note(id); right != rest {
-		return nil, movedTo(p.path(of) + "/" + right)
+		return nil, movedTo(k.path + "/" + right)
 	}
-	page := 1
+	part := 1
 	if s := q.Get("page"); s != "" {
-		if page, err = strconv.Atoi(s); err != nil || page < 1 {
+		if part, err = strconv.Atoi(s); err != nil || part < 1 {
 			return nil, errNothing
 		}
-		v.Canonical += "?page=" + strconv.Itoa(page)
+		x.Canonical += "?page=" + strconv.Itoa(part)
 	}
-	v.Title = subjectOf(e)
-	v.Summary = nip34.NameOf(e.Kind) + " of " + v.Name + ": " + v.Title
-	if err := p.item(ctx, k.view.Metered(k.b.charge), v, k.set, e, page, k.b); err != nil {
+	x.Title, x.template = subjectOf(e), "item.html"
+	x.Summary = nip34.NameOf(e.Kind) + " of " + k.name + ": " + x.Title
+	if x.content, err = p.item(ctx, k, e, part); err != nil {
 		return nil, err
 	}
-	return p.render(*v)
+	return p.render(x)
 }
 
 // belongs reports whether a thread names the repository of one of those who decide.

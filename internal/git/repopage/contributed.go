@@ -49,49 +49,46 @@ func (p *Pages) contributedPage(ctx context.Context, of nip34.Address, from fron
 	if !found || r.Refs == nil || len(r.Refs.List) == 0 {
 		return nil, errNothing
 	}
-	return p.made(ctx, of, r.Generation, from, func() (view, error) { return p.seeContributed(ctx, of, r, from) })
+	return p.made(ctx, of, r.Generation, from, func() (page, error) { return p.seeContributed(ctx, of, r, from) })
 }
 
-func (p *Pages) seeContributed(ctx context.Context, of nip34.Address, r Repository, from front.Client) (view, error) {
+func (p *Pages) seeContributed(ctx context.Context, of nip34.Address, r Repository, from front.Client) (page, error) {
 	s := p.Store.View()
 	defer s.Close()
 	b := p.bill(from.Visitor)
 	call := p.people(s, b)
 	name := safetext.Line(of.D, mostName)
 	c := &contributed{URL: p.Service.ContributedURL(of.PubKey, of.D), By: call.call(of.PubKey), Npub: nip19.Npub(of.PubKey), All: len(r.Refs.List)}
-	v := view{
-		Title: "Pull requests for " + name, Relay: p.Service.String(), Canonical: c.URL, Contributed: c,
-		Summary: "Pull requests of " + c.By + " for " + name,
-	}
+	x := page{frame{Title: "Pull requests for " + name, Canonical: c.URL, Summary: "Pull requests of " + c.By + " for " + name}, "contributed.html", c}
 	f := nostr.Filter{Kinds: []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}, Authors: []nostr.PubKey{of.PubKey}}
 	for row, err := range s.Metered(b.charge).Query(ctx, f) {
 		if errors.Is(err, errCostly) {
 			break
 		}
 		if err != nil {
-			return v, err
+			return x, err
 		}
 		e, err := row.Event()
 		if err != nil {
-			return v, err
+			return x, err
 		}
 		ref, ok := r.Refs.Find(refs.TipName(e.ID))
 		if !ok {
 			continue // it came through another contributed repository
 		}
-		x := contribution{Kind: "pull request", Subject: subjectOf(e), Day: moment(e.CreatedAt)[:10], Ref: ref.Name, Tip: ref.ID.String()[:10]}
+		one := contribution{Kind: "pull request", Subject: subjectOf(e), Day: moment(e.CreatedAt)[:10], Ref: ref.Name, Tip: ref.ID.String()[:10]}
 		if e.Kind == nip34.KindPullRequestUpdate {
-			x.Kind, x.Subject = "update", "Update of a pull request"
+			one.Kind, one.Subject = "update", "Update of a pull request"
 		}
-		x.For = namedBy(e, of.D, call)
-		if x.Path, err = p.pathOf(s, e.ID); err != nil {
-			return v, err
+		one.For = namedBy(e, of.D, call)
+		if one.Path, err = p.pathOf(s, e.ID); err != nil {
+			return x, err
 		}
-		if c.Shown = append(c.Shown, x); len(c.Shown) == mostContributed || b.charge(5*stepsOfEvent) != nil {
+		if c.Shown = append(c.Shown, one); len(c.Shown) == mostContributed || b.charge(5*stepsOfEvent) != nil {
 			break
 		}
 	}
-	return v, nil
+	return x, nil
 }
 
 // namedBy names the owners of the repositories with an identifier that a pull request is for.

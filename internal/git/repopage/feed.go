@@ -27,9 +27,9 @@ func (p *Pages) feed(ctx context.Context, of nip34.Address, kinds []nostr.Kind, 
 	}
 	defer k.end()
 	url := p.Service.CloneURL(of.PubKey, of.D)
-	title, self, page := k.v.Name, url+"/feed.atom", url
+	title, self, page := k.name, url+"/feed.atom", url
 	if len(kinds) == 1 {
-		title, self, page = k.v.Name+": issues", url+"/issues.atom", url+"/issues"
+		title, self, page = k.name+": issues", url+"/issues.atom", url+"/issues"
 	}
 	f := web.Feed{Title: safetext.EscapeBidi(title), ID: self, Updated: web.Stamp(0), Links: []web.Link{{Rel: "self", Type: "application/atom+xml", Href: self}, {Rel: "alternate", Type: "text/html", Href: page}}}
 	if e, ok, err := k.view.At(of.String()); err == nil && ok {

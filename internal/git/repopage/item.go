@@ -50,8 +50,9 @@ type said struct {
 
 func moment(t int64) string { return time.Unix(t, 0).UTC().Format("2006-01-02 15:04") }
 
-// item fills the view with a thread and with one page of the talk about it.
-func (p *Pages) item(ctx context.Context, s *store.View, v *view, set *grasp.Set, e *nostr.Event, page int, b *bill) error {
+// item returns a thread and one page of the talk about it.
+func (p *Pages) item(ctx context.Context, k *known, e *nostr.Event, page int) (*item, error) {
+	s, b := k.view.Metered(k.b.charge), k.b
 	call := p.people(s, b)
 	left := mostTexts
 	text := func(src string, most int) template.HTML {
@@ -66,7 +67,6 @@ func (p *Pages) item(ctx context.Context, s *store.View, v *view, set *grasp.Set
 		return p.markdown(ctx, b, src, call.options())
 	}
 	i := &item{Kind: nip34.NameOf(e.Kind), By: call.call(e.PubKey), At: moment(e.CreatedAt)}
-	v.Item = i
 	for t := range e.Tags.All("t") {
 		if l := safetext.Line(t.Value(), 40); l != "" && l != "root" && l != "root-revision" && l != "revision-root" && l != "cover-letter" && len(i.Labels) < 10 {
 			i.Labels = append(i.Labels, l)
@@ -78,7 +78,7 @@ func (p *Pages) item(ctx context.Context, s *store.View, v *view, set *grasp.Set
 		}
 		more, err := p.patches(ctx, s, e)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, x := range append(more, e) {
 			_ = b.charge(len(x.Content) / patchPerStep) // what follows sees an overdrawn bill
@@ -97,12 +97,12 @@ func (p *Pages) item(ctx context.Context, s *store.View, v *view, set *grasp.Set
 		branch, _ := e.Tags.First("branch-name")
 		i.Branch = safetext.Line(branch, mostName)
 	}
-	k, err := statusOf(ctx, s, e, set)
+	standing, err := statusOf(ctx, s, e, k.set)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	i.Status = statusName(e.Kind, k)
-	return p.talk(ctx, s, i, e, set, page, call, text, b)
+	i.Status = statusName(e.Kind, standing)
+	return i, p.talk(ctx, s, i, e, k.set, page, call, text, b)
 }
 
 func (i *item) tip(t *nip34.Tip) {

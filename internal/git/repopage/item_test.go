@@ -90,6 +90,31 @@ func TestIssue(t *testing.T) {
 	}
 }
 
+// Every page of a repository leads to its others, by paths that hold wherever it stands, and says where it stands.
+func TestPagesLeadToEachOther(t *testing.T) {
+	w := newWorld(t, "")
+	of, a := tool(w)
+	issue := event(9, at+10, nip34.KindIssue, "it falls", a, nostr.Tag{"subject", "an issue"})
+	w.put(issue)
+	one := pathOf(of) + "/issues/" + nip19.Note(issue.ID)
+	for rest, here := range map[string]string{"": "", "issues": "/issues", "patches": "/patches", "issues/" + nip19.Note(issue.ID): "nowhere"} {
+		page := w.page(of)
+		if rest != "" {
+			page = w.below(of, rest)
+		}
+		for _, to := range []string{"", "/issues", "/patches", "/pulls"} {
+			mark := ""
+			if to == here {
+				mark = ` aria-current="page"`
+			}
+			has(t, page, `<li><a href="`+pathOf(of)+to+`"`+mark+`>`)
+		}
+		if rest == "" || rest == "issues" {
+			has(t, page, `<a href="`+one+`">an issue</a>`)
+		}
+	}
+}
+
 // TestAnIssueOfAnotherRepositoryIsNotShown: nor is what waits, nor what names a stranger's repository of the same name.
 func TestAnIssueOfAnotherRepositoryIsNotShown(t *testing.T) {
 	w := newWorld(t, "")

@@ -19,12 +19,11 @@ const perList = 30 // threads on one page of a list
 
 // listing is a page of issues, patches or pull requests, the newest first.
 type listing struct {
-	Name, Section string
-	Only          string // a status, "" for all
-	States        []string
-	Threads       []thread
-	Next          string // the query of the next page, "" for none
-	Costly        bool   // Next begins where the work became too much for this page
+	Only    string // a status, "" for all
+	States  []string
+	Threads []thread
+	Next    string // the query of the next page, "" for none
+	Costly  bool   // Next begins where the work became too much for this page
 }
 
 // cursor is where a page of a list begins: behind an event.
@@ -47,10 +46,10 @@ func parseCursor(s string) (p cursor, err error) {
 	return p, err
 }
 
-// list fills the view with one page of a section.
-func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set *grasp.Set, what section, q url.Values, b *bill) error {
-	l := &listing{Name: what.name, Section: what.path, States: []string{"open", what.done, "closed", "draft"}}
-	v.List = l
+// list returns one page of a section.
+func (p *Pages) list(ctx context.Context, k *known, d string, what section, q url.Values) (*listing, error) {
+	s, set, b := k.view, k.set, k.b
+	l := &listing{States: []string{"open", what.done, "closed", "draft"}}
 	for _, state := range l.States {
 		if q.Get("status") == state {
 			l.Only = state
@@ -74,7 +73,7 @@ func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set 
 	m := s.Metered(func(steps int) error { b.visitor.Charge(steps); b.left -= steps; return nil })
 	for pair, err := range m.Pairs(ctx, f, false) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !behind { // events of the same second come in the order of their ids
 			if pair.Time == after.time && pair.ID.Compare(after.id) <= 0 {
@@ -84,37 +83,38 @@ func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set 
 		}
 		if len(l.Threads) == perList {
 			l.Next = more()
-			return nil
+			return l, nil
 		}
 		if b.err() != nil {
 			if last == (cursor{}) {
-				return errCostly
+				return nil, errCostly
 			}
 			l.Next, l.Costly = more(), true
-			return nil
+			return l, nil
 		}
 		last = cursor{pair.Time, pair.ID}
 		_ = b.charge(stepsOfEvent)
 		e, ok, err := s.Get(pair.ID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !ok || !begins(e) {
 			continue
 		}
-		t, err := p.thread(ctx, m, e, set, call)
+		t, err := p.thread(ctx, m, k.path, e, set, call)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if l.Only == "" || t.Status == l.Only {
+			t.Kind = "" // all are of one
 			l.Threads = append(l.Threads, t)
 		}
 	}
-	return nil
+	return l, nil
 }
 
-// thread makes a line of a list.
-func (p *Pages) thread(ctx context.Context, s *store.View, e *nostr.Event, set *grasp.Set, call *people) (thread, error) {
+// thread makes a line of a list on a page of the repository at a path.
+func (p *Pages) thread(ctx context.Context, s *store.View, path string, e *nostr.Event, set *grasp.Set, call *people) (thread, error) {
 	k, err := statusOf(ctx, s, e, set)
-	return thread{Kind: nip34.NameOf(e.Kind), Subject: subjectOf(e), Status: statusName(e.Kind, k), By: call.call(e.PubKey), Day: moment(e.CreatedAt)[:10], Path: sectionOf(e.Kind) + "/" + nip19.Note(e.ID)}, err
+	return thread{Kind: nip34.NameOf(e.Kind), Subject: subjectOf(e), Status: statusName(e.Kind, k), By: call.call(e.PubKey), Day: moment(e.CreatedAt)[:10], Path: path + "/" + sectionOf(e.Kind) + "/" + nip19.Note(e.ID)}, err
 }

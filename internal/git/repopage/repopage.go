@@ -1,14 +1,13 @@
 // Package repopage shows one repository to people, at the URL that git clones: what its announcement says, how to clone it, its
 // branches and tags, the README, and the newest issues, patches and pull requests. Pages change nothing, have no script, and show nothing
-// of events that wait for git data. Read Config, then see.
+// of events that wait for git data. Read Config, then frame.go,
+// and overview.go for the first of the pages.
 package repopage
 
 import (
 	"cmp"
 	"context"
-	"embed"
 	"errors"
-	"html/template"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/base/fair"
-	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
@@ -57,17 +55,6 @@ type Pages struct {
 	texts  texts
 	places *fair.Account // of pages that are being made
 }
-
-//go:embed page.html item.html contributed.html
-var sources embed.FS
-
-var pageTemplate = template.Must(template.New("").Funcs(template.FuncMap{
-	"sections": func() map[string]string {
-		return map[string]string{"issues": "Issues", "patches": "Patches", "pulls": "Pull requests"}
-	},
-	"inc": func(n int) int { return n + 1 },
-	"dec": func(n int) int { return n - 1 },
-}).ParseFS(sources, "page.html", "item.html", "contributed.html"))
 
 // New prepares the pages.
 func New(c Config) *Pages {
@@ -211,11 +198,11 @@ func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) (
 	if err != nil {
 		return nil, err
 	}
-	return p.made(ctx, of, r.Generation, from, func() (view, error) { return p.see(ctx, of, r, l, from.Visitor) })
+	return p.made(ctx, of, r.Generation, from, func() (page, error) { return p.see(ctx, of, r, l, from.Visitor) })
 }
 
 // made returns the page that is kept, or has see make one and keeps it. It waits for a place among the pages that are being made.
-func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, from front.Client, see func() (view, error)) ([]byte, error) {
+func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, from front.Client, see func() (page, error)) ([]byte, error) {
 	if html := p.kept.get(of, generation, p.Now()); html != nil {
 		return html, nil
 	}
@@ -228,33 +215,13 @@ func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, f
 	if html := p.kept.get(of, generation, now); html != nil { // somebody made it meanwhile
 		return html, nil
 	}
-	v, err := see()
+	x, err := see()
 	if err != nil {
 		return nil, err
 	}
-	html, err := p.render(v)
+	html, err := p.render(x)
 	if err == nil {
 		p.kept.put(of, generation, now, html)
 	}
 	return html, err
-}
-
-func (p *Pages) render(v view) ([]byte, error) {
-	var b strings.Builder
-	v.Style, v.Icon, v.Home = p.Look.Style(), p.Look.Icon(), p.Service.Base()+"/"
-	if err := pageTemplate.ExecuteTemplate(&b, "page.html", v); err != nil {
-		return nil, err
-	}
-	return []byte(safetext.EscapeBidi(b.String())), nil
-}
-
-// fail answers with a page that says what is wrong.
-func (p *Pages) fail(w http.ResponseWriter, req *http.Request, status int, title, text string) {
-	html, err := p.render(view{Title: title, Wrong: text, Relay: p.Service.String()})
-	if err != nil {
-		p.Logger.Error("a page that tells an error cannot be made", "error", err)
-		http.Error(w, title, status)
-		return
-	}
-	p.Look.Answer(w, req, status, web.HTML, html)
 }

@@ -25,7 +25,7 @@ type thread struct{ Kind, Subject, Status, By, Day, Path string }
 
 // section is a list of threads of one kind, with what the page of a repository says of it.
 type section struct {
-	path, name string
+	Path, Name string
 	kind       nostr.Kind
 	done       string // how people call what was applied
 }
@@ -41,7 +41,7 @@ var sections = []section{
 func sectionOf(k nostr.Kind) string {
 	for _, s := range sections {
 		if s.kind == k {
-			return s.path
+			return s.Path
 		}
 	}
 	return ""
@@ -49,15 +49,15 @@ func sectionOf(k nostr.Kind) string {
 
 // sectionAt returns the section with that path.
 func sectionAt(path string) (section, bool) {
-	i := slices.IndexFunc(sections, func(s section) bool { return s.path == path })
+	i := slices.IndexFunc(sections, func(s section) bool { return s.Path == path })
 	if i < 0 {
 		return section{}, false
 	}
 	return sections[i], true
 }
 
-// threads returns the newest threads of a repository.
-func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, d string, set *grasp.Set, call *people) (out []thread, err error) {
+// threads returns the newest threads of the repository at a path.
+func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, path, d string, set *grasp.Set, call *people) (out []thread, err error) {
 	most := mostRead
 	f := nostr.Filter{
 		Kinds: nip34.Kinds(nip34.Thread), Limit: &most,
@@ -83,7 +83,7 @@ func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, d string, s
 		if err := b.err(); err != nil { // the meter does not end a short query
 			return nil, err
 		}
-		t, err := p.thread(ctx, s, e, set, call)
+		t, err := p.thread(ctx, s, path, e, set, call)
 		if err != nil {
 			return nil, err
 		}

@@ -28,39 +28,34 @@ const (
 	mostAbout   = 4000
 )
 
-// view has all that a page shows.
-type view struct {
-	Title, Wrong string // Wrong says what is wrong, on the page of an error
-	Relay, Home  string // the name of the service, and the path of its start page
-	Style        template.CSS
-	Icon         template.URL
-	Path         string // of the repository's own page
-	Canonical    string // the URL by which this page is known
-	Summary      string // for search engines
-	Name         string // of the repository, on pages whose Title is another
-	List         *listing
-	Item         *item
-	Contributed  *contributed
+// overview has what the page of a repository shows within its frame.
+type overview struct {
+	Clone, Nostr, Client string
+	Web                  []string
+	Waits                bool // its announcement waits for git data
+	Data                 bool
+	Who                  deciders
+	Refs                 refsShown
+	Readme               readme
+	Threads              []thread
+	Plot                 template.HTML // "" without events
+	Costly               bool          // reading the threads would have taken too much work
+}
 
-	About        string
-	Owner        string
-	OwnerName    string
-	Maintainers  []person // who decide beside the owner
-	More         int      // maintainers beyond these
-	Clone, Nostr string
-	Client       string
-	Web          []string
-	Waits        bool // its announcement waits for git data
-	Data         bool
-	Head         string
-	Unborn       bool // there is no branch Head
-	Branches     refList
-	Tags         refList
-	Readme       readme
-	Pulls        int // refs of pull requests
-	Threads      []thread
-	Plot         template.HTML // "" without events
-	Costly       bool          // reading the threads would have taken too much work
+// deciders has who decides for a repository.
+type deciders struct {
+	Owner       person
+	Maintainers []person // beside the owner
+	More        int      // maintainers beyond these
+}
+
+// refsShown has the refs that git sees.
+type refsShown struct {
+	Head     string
+	Unborn   bool // there is no branch Head
+	Branches refList
+	Tags     refList
+	Pulls    int // refs of pull requests
 }
 
 // refList has the refs that are shown, and how many there are.
@@ -108,41 +103,41 @@ func (b *bill) err() error {
 }
 
 // see gathers what the page of a repository shows, and charges the visitor.
-func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looked, visitor *front.Visitor) (view, error) {
-	v := view{
-		Title: of.D, Relay: p.Service.String(), Owner: nip19.Npub(of.PubKey), Clone: p.Service.CloneURL(of.PubKey, of.D),
-		Nostr: p.Service.NostrURL(of.PubKey, of.D), Client: p.Service.ClientURL(of.PubKey, of.D), Data: r.Dir != "", Path: p.path(of),
+func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looked, visitor *front.Visitor) (page, error) {
+	v := &overview{
+		Clone: p.Service.CloneURL(of.PubKey, of.D), Nostr: p.Service.NostrURL(of.PubKey, of.D),
+		Client: p.Service.ClientURL(of.PubKey, of.D), Data: r.Dir != "", Who: deciders{Owner: person{Npub: nip19.Npub(of.PubKey)}},
 	}
-	v.Canonical = v.Clone
+	x := page{frame{Title: safetext.Line(of.D, mostName), Canonical: v.Clone}, "overview.html", v}
 	if r.Refs != nil {
-		v.refs(r.Refs, l)
+		v.Refs = refsOf(r.Refs, l)
 	}
 	b := p.bill(visitor)
 	s := p.Store.View()
 	defer s.Close()
 	e, ok, err := s.At(of.String())
 	if err != nil {
-		return v, err
+		return x, err
 	}
 	if !ok {
 		v.Waits = true // and the relay shows nobody what the announcement says
-		v.Title = safetext.Line(v.Title, mostName)
-		return v, nil
+		return x, nil
 	}
+	x.Path, x.Tab = p.path(of), "overview"
 	if a, err := nip34.ParseAnnouncement(e); err == nil {
-		v.announced(a)
+		x.Title, x.Lead, v.Web = nameOf(a), aboutOf(a), grasp.WebPages(a, mostWeb)
+		x.Summary = safetext.Line(x.Lead, mostSubject)
 	}
-	v.Title = safetext.Line(v.Title, mostName)
 	set, err := p.members(s, of, b)
 	if err != nil {
-		return v, err
+		return x, err
 	}
 	call := p.people(s, b)
-	v.maintained(set, call)
+	v.Who = decidersOf(of.PubKey, set, call)
 	if v.Readme = l.readme; l.text != "" {
 		v.Readme.Text = p.readme(ctx, b, l.readme.Name, l.text, markdown.Options{Reference: call.refer})
 	}
-	v.Threads, err = p.threads(ctx, s.Metered(b.charge), b, of.D, set, call)
+	v.Threads, err = p.threads(ctx, s.Metered(b.charge), b, x.Path, of.D, set, call)
 	if err == nil {
 		var weeks [plotWeeks]int
 		var more bool
@@ -153,19 +148,24 @@ func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looke
 	if errors.Is(err, errCostly) {
 		v.Costly, err = true, nil
 	}
-	return v, err
+	return x, err
 }
 
-func (v *view) announced(a *nip34.Announcement) {
+// nameOf returns what a repository is called: its name, else its identifier.
+func nameOf(a *nip34.Announcement) string {
+	name := a.Address.D
 	if strings.TrimSpace(a.Name) != "" {
-		v.Title = a.Name
+		name = a.Name
 	}
+	return safetext.Line(name, mostName)
+}
+
+func aboutOf(a *nip34.Announcement) string {
 	about, cut := safetext.Cut(strings.ToValidUTF8(strings.TrimSpace(a.Description), "\uFFFD"), mostAbout)
 	if cut {
 		about += "…"
 	}
-	v.Summary = safetext.Line(about, mostSubject)
-	v.About, v.Web = about, grasp.WebPages(a, mostWeb)
+	return about
 }
 
 // members returns who decides for the repository.
@@ -179,35 +179,36 @@ func (p *Pages) members(s *store.View, of nip34.Address, b *bill) (*grasp.Set, e
 	return grasp.FamilyOf(rules.Gather(same).Listings()).Councils().Of(of.PubKey), nil
 }
 
-func (v *view) maintained(set *grasp.Set, call *people) {
-	called := func(pk nostr.PubKey) string {
+func decidersOf(owner nostr.PubKey, set *grasp.Set, call *people) (d deciders) {
+	called := func(pk nostr.PubKey) person {
 		name, _, named := strings.Cut(call.call(pk), " (")
 		if !named {
-			return ""
+			name = ""
 		}
-		return name
+		return person{nip19.Npub(pk), name}
 	}
+	d.Owner = person{Npub: nip19.Npub(owner)}
 	for _, pk := range set.Members {
-		switch npub := nip19.Npub(pk); {
-		case npub == v.Owner:
-			v.OwnerName = called(pk)
-		case len(v.Maintainers) < mostMembers:
-			v.Maintainers = append(v.Maintainers, person{npub, called(pk)})
+		switch {
+		case pk == owner:
+			d.Owner = called(pk)
+		case len(d.Maintainers) < mostMembers:
+			d.Maintainers = append(d.Maintainers, called(pk))
 		default:
-			v.More++
+			d.More++
 		}
 	}
+	return d
 }
 
-// refs fills the view with the refs that git sees.
-func (v *view) refs(all *gitwire.Refs, l looked) {
-	v.Head = strings.TrimPrefix(all.Head, "refs/heads/")
+func refsOf(all *gitwire.Refs, l looked) refsShown {
 	_, born := all.Find("HEAD")
-	v.Unborn = all.Head != "" && !born
-	if v.Branches, v.Tags = l.branches, l.tags; v.Branches.All+v.Tags.All == 0 {
+	v := refsShown{Head: strings.TrimPrefix(all.Head, "refs/heads/"), Unborn: all.Head != "" && !born, Branches: l.branches, Tags: l.tags}
+	if v.Branches.All+v.Tags.All == 0 {
 		v.Branches, v.Tags = newest(all, nil)
 	}
 	v.Pulls = len(all.List) - v.Branches.All - v.Tags.All
+	return v
 }
 
 // newest returns the branches and tags that a page shows, the newest first by the times of their tips, and then those whose time is not
