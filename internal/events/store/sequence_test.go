@@ -22,6 +22,7 @@ func TestAnAnswerEndsWithItsReader(t *testing.T) {
 	for name, f := range map[string]nostr.Filter{"everything": {}, "kinds": some, "ids": {IDs: ids}, "tag": naming} {
 		t.Run(name, func(t *testing.T) {
 			itertest.Seq2(t, func(ctx context.Context) iter.Seq2[store.Row, error] { return metered(ctx, t, s).Query(ctx, f) })
+			itertest.Seq2(t, func(ctx context.Context) iter.Seq2[*nostr.Event, error] { return metered(ctx, t, s).Events(ctx, f) })
 			itertest.Seq2(t, func(ctx context.Context) iter.Seq2[store.Pair, error] { return metered(ctx, t, s).Pairs(ctx, f, true) })
 			itertest.Seq2(t, func(ctx context.Context) iter.Seq2[store.Mark, error] { return metered(ctx, t, s).Marks(ctx, f) })
 		})

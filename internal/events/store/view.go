@@ -80,6 +80,21 @@ func (v *View) Query(ctx context.Context, f nostr.Filter) iter.Seq2[index.Row, e
 	return v.Reader().Query(ctx, f)
 }
 
+// Events yields the same as Query, read as events.
+func (v *View) Events(ctx context.Context, f nostr.Filter) iter.Seq2[*nostr.Event, error] {
+	return func(yield func(*nostr.Event, error) bool) {
+		for row, err := range v.Query(ctx, f) {
+			var e *nostr.Event
+			if err == nil {
+				e, err = row.Event()
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // Pairs yields (time, id) of what matches the filter, in the order of Query and with the filter's limit. Pairs reads an event only where
 // the indexes do not settle the filter. With flagged it also yields what is remembered without being stored. Of such events only the tags
 // a, A, q, e, E and d are known, so they match no filter by other tags.

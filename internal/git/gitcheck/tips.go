@@ -85,7 +85,7 @@ func (c Config) here(r refdb.Repository, all []refs.PullRequest) []refs.PullRequ
 // eachPull calls do with the newest stored pull requests and updates that have one of the values of a tag, at most tipsKnown.
 func eachPull(ctx context.Context, v *store.View, tag byte, values []string, do func(refs.PullRequest)) error {
 	n := 0
-	for row, err := range v.Query(ctx, nostr.Filter{
+	for e, err := range v.Events(ctx, nostr.Filter{
 		Kinds: []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}, Tags: []nostr.TagFilter{{Name: tag, Values: values}},
 	}) {
 		if err != nil {
@@ -93,10 +93,6 @@ func eachPull(ctx context.Context, v *store.View, tag byte, values []string, do 
 		}
 		if n++; n > tipsKnown {
 			return nil
-		}
-		e, err := row.Event()
-		if err != nil {
-			return err
 		}
 		if p, err := refs.ReadPullRequest(e); err == nil {
 			do(p)

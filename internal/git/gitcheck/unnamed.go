@@ -30,11 +30,7 @@ func (c Config) unnamed(ctx context.Context, v *store.View, known map[gitrepo.ID
 	if err != nil || len(with) == 0 {
 		return nil, n, err
 	}
-	for row, err := range v.Query(ctx, nostr.Filter{Kinds: []nostr.Kind{nip34.KindState}}) {
-		if err != nil {
-			return nil, n, err
-		}
-		e, err := row.Event()
+	for e, err := range v.Events(ctx, nostr.Filter{Kinds: []nostr.Kind{nip34.KindState}}) {
 		if err != nil {
 			return nil, n, err
 		}

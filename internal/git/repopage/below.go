@@ -153,10 +153,7 @@ func (p *Pages) pathOf(s *store.View, id nostr.ID) (string, error) {
 		}
 		if sectionOf(e.Kind) == "" {
 			at = "#" + nip19.Note(id)
-			if id = commented(e); id == (nostr.ID{}) {
-				id = updated(e)
-			}
-			if id == (nostr.ID{}) {
+			if id = follows(e); id == (nostr.ID{}) {
 				return "", nil
 			}
 			continue

@@ -61,14 +61,10 @@ func (p *Pages) seeContributed(ctx context.Context, of nip34.Address, r Reposito
 	c := &contributed{URL: p.Service.ContributedURL(of.PubKey, of.D), By: call.call(of.PubKey), Npub: nip19.Npub(of.PubKey), All: len(r.Refs.List)}
 	x := page{frame{Title: "Pull requests for " + name, Canonical: c.URL, Summary: "Pull requests of " + c.By + " for " + name}, "contributed.html", c}
 	f := nostr.Filter{Kinds: []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}, Authors: []nostr.PubKey{of.PubKey}}
-	for row, err := range s.Metered(b.charge).Query(ctx, f) {
+	for e, err := range s.Metered(b.charge).Events(ctx, f) {
 		if errors.Is(err, errCostly) {
 			break
 		}
-		if err != nil {
-			return x, err
-		}
-		e, err := row.Event()
 		if err != nil {
 			return x, err
 		}
@@ -110,17 +106,4 @@ func namedBy(e *nostr.Event, d string, call *people) string {
 		return call.call(owner)
 	}
 	return fmt.Sprintf("%s and %d more", call.call(owner), n-1)
-}
-
-// updated returns the pull request that an update belongs to; the zero id for anything else.
-func updated(e *nostr.Event) nostr.ID {
-	if e.Kind != nip34.KindPullRequestUpdate {
-		return nostr.ID{}
-	}
-	v, _ := e.Tags.First("E")
-	id, err := nostr.ParseID(v)
-	if err != nil {
-		return nostr.ID{}
-	}
-	return id
 }

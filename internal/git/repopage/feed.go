@@ -38,11 +38,7 @@ func (p *Pages) feed(ctx context.Context, of nip34.Address, kinds []nostr.Kind, 
 	most := mostRead
 	call := p.people(k.view, k.b)
 	filter := nostr.Filter{Kinds: kinds, Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(of.D, k.set.Members)}}, Limit: &most}
-	for row, err := range k.view.Metered(k.b.charge).Query(ctx, filter) {
-		if err != nil {
-			return nil, err
-		}
-		e, err := row.Event()
+	for e, err := range k.view.Metered(k.b.charge).Events(ctx, filter) {
 		if err != nil {
 			return nil, err
 		}

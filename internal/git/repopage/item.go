@@ -134,11 +134,7 @@ func patchRoot(e *nostr.Event) nostr.ID {
 func (p *Pages) patches(ctx context.Context, s *store.View, root *nostr.Event) (out []*nostr.Event, err error) {
 	most := mostPatches
 	f := nostr.Filter{Kinds: []nostr.Kind{nip34.KindPatch}, Tags: []nostr.TagFilter{{Name: 'e', Values: []string{root.ID.String()}}}, Limit: &most}
-	for row, err := range s.Query(ctx, f) {
-		if err != nil {
-			return nil, err
-		}
-		e, err := row.Event()
+	for e, err := range s.Events(ctx, f) {
 		if err != nil {
 			return nil, err
 		}
@@ -206,10 +202,10 @@ func (p *Pages) talk(ctx context.Context, s *store.View, i *item, root *nostr.Ev
 	return nil
 }
 
-// commented returns the event that a comment is about; zero for an event that is no comment.
-func commented(e *nostr.Event) (id nostr.ID) {
-	if e.Kind != nostr.KindComment {
-		return id
+// follows returns the event that a comment, or an update of a pull request, is about; zero for anything else.
+func follows(e *nostr.Event) nostr.ID {
+	if e.Kind != nostr.KindComment && e.Kind != nip34.KindPullRequestUpdate {
+		return nostr.ID{}
 	}
 	v, _ := e.Tags.First("E")
 	id, err := nostr.ParseID(v)

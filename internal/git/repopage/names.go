@@ -87,7 +87,7 @@ func (p *people) refer(name string) (shown, url string) {
 	if id, err := nip19.ParseEvent(name); err == nil && p.refs < mostLinked {
 		p.refs++
 		_ = p.b.charge(stepsOfEvent)
-		if e, ok, err := p.view.Get(id); err == nil && ok && (nip34.Is(e.Kind, nip34.Thread) || commented(e) != nostr.ID{}) {
+		if e, ok, err := p.view.Get(id); err == nil && ok && (nip34.Is(e.Kind, nip34.Thread) || follows(e) != nostr.ID{}) {
 			return shown, p.base + "/" + nip19.Note(id)
 		}
 	}

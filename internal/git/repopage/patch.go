@@ -1,6 +1,7 @@
 package repopage
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -64,10 +65,7 @@ func revisions(root *nostr.Event, more []*nostr.Event, call func(nostr.PubKey) s
 	groups := map[int][]patch{}
 	left := mostDiffs
 	slices.SortFunc(more, func(a, b *nostr.Event) int {
-		if a.CreatedAt != b.CreatedAt {
-			return int(max(-1, min(1, a.CreatedAt-b.CreatedAt)))
-		}
-		return a.ID.Compare(b.ID)
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), a.ID.Compare(b.ID))
 	})
 	type placed struct {
 		e    *nostr.Event
@@ -106,10 +104,7 @@ func revisions(root *nostr.Event, more []*nostr.Event, call func(nostr.PubKey) s
 	}
 	for r, g := range groups {
 		slices.SortStableFunc(g, func(a, b patch) int {
-			if a.number != b.number {
-				return a.number - b.number
-			}
-			return int(max(-1, min(1, a.created-b.created)))
+			return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.created, b.created))
 		})
 		out = append(out, revision{r, g})
 	}
@@ -167,6 +162,9 @@ func lineKind(l string) string {
 	}
 	return ""
 }
+
+// mostHeader is how many bytes of a patch are searched for its subject.
+const mostHeader = 8 << 10
 
 // header returns the Subject of a patch as it stands; "" without one.
 func header(content string) string {

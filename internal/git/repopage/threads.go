@@ -64,11 +64,7 @@ func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, path, d str
 		Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(d, set.Members)}},
 	}
 	var roots []*nostr.Event
-	for row, err := range s.Query(ctx, f) {
-		if err != nil {
-			return nil, err
-		}
-		e, err := row.Event()
+	for e, err := range s.Events(ctx, f) {
 		if err != nil {
 			return nil, err
 		}
@@ -106,11 +102,7 @@ func statusOf(ctx context.Context, s *store.View, root *nostr.Event, set *grasp.
 		Authors: append([]nostr.PubKey{root.PubKey}, set.Members[:min(len(set.Members), mostMembers)]...),
 		Tags:    []nostr.TagFilter{{Name: 'e', Values: []string{root.ID.String()}}}, Limit: &most,
 	}
-	for row, err := range s.Query(ctx, f) {
-		if err != nil {
-			return 0, err
-		}
-		e, err := row.Event()
+	for e, err := range s.Events(ctx, f) {
 		if err != nil {
 			return 0, err
 		}
@@ -160,22 +152,11 @@ func subjectOf(e *nostr.Event) string {
 	return subject
 }
 
-// mostHeader is how many bytes of a patch are searched for its subject.
-const mostHeader = 8 << 10
-
 // patchSubject returns the subject of a patch as git format-patch writes it, without the brackets before it; "" without one.
 func patchSubject(content string) string {
-	for line := range strings.Lines(content[:min(len(content), mostHeader)]) {
-		subject, ok := strings.CutPrefix(line, "Subject: ")
-		if !ok {
-			continue
-		}
-		if strings.HasPrefix(subject, "[") {
-			if _, after, ok := strings.Cut(subject, "] "); ok {
-				subject = after
-			}
-		}
-		return subject
+	subject := header(content)
+	if _, after, ok := strings.Cut(subject, "] "); ok && strings.HasPrefix(subject, "[") {
+		subject = after
 	}
-	return ""
+	return subject
 }

@@ -97,11 +97,7 @@ func (r *Relay) repositories() (out []repositoryView, more int64, err error) {
 		return nil, 0, fmt.Errorf("list repositories: %w", err)
 	}
 	most := mostListed
-	for row, err := range v.Query(context.Background(), nostr.Filter{Kinds: []nostr.Kind{nip34.KindRepository}, Limit: &most}) {
-		if err != nil {
-			return nil, 0, fmt.Errorf("list repositories: %w", err)
-		}
-		e, err := row.Event()
+	for e, err := range v.Events(context.Background(), nostr.Filter{Kinds: []nostr.Kind{nip34.KindRepository}, Limit: &most}) {
 		if err != nil {
 			return nil, 0, fmt.Errorf("list repositories: %w", err)
 		}
