@@ -56,7 +56,9 @@ func counter[S any](c *collector, name, help string, read func(S) uint64) figure
 	return counters(c, name, help, nil, func(s S, to series) { to.tell(float64(read(s))) })
 }
 
-type number interface{ ~int | ~int64 | ~uint64 }
+type number interface {
+	~int | ~int64 | ~uint64 | ~float64
+}
 
 // part adds a part of the program. One call of look yields the state for all its figures.
 func part[S any](c *collector, look func(context.Context) S, figures ...figure[S]) {

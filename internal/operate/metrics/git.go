@@ -32,8 +32,7 @@ type repositories struct {
 	door      ingest.Stats
 	stored    store.Stats
 	processes map[gitproc.Kind]gitproc.Stats
-	sync      *gitsync.Stats // nil where nothing is fetched
-	kept      *kept          // nil where it could not be read
+	kept      *kept // nil where it could not be read
 }
 
 type kept struct {
@@ -43,9 +42,6 @@ type kept struct {
 
 func (g *Git) look(from Config) repositories {
 	r := repositories{host: g.Host.Stats(), web: g.Web.Stats(), door: from.Door.Stats(), stored: from.Store.Stats(), processes: map[gitproc.Kind]gitproc.Stats{}}
-	if g.Sync != nil {
-		r.sync = new(g.Sync.Stats())
-	}
 	if g.Processes != nil {
 		for _, k := range []gitproc.Kind{gitproc.Fetch, gitproc.Upload, gitproc.Maintenance} {
 			r.processes[k] = g.Processes(k)
@@ -89,13 +85,17 @@ func ofGit(c *collector, from Config) {
 	figures = append(figures, ofPushes(c)...)
 	figures = append(figures, ofRequests(c)...)
 	figures = append(figures, ofProcesses(c)...)
-	figures = append(figures, ofGitSync(c)...)
+	fetching := ofGitSync(c)
 	disk := diskFigures(c, "graspd_git_disk_", "where the git data is, if that is another file system than the store's")
-	if from.Git != nil && from.Git.Disk != nil {
+	if from.Git == nil {
+		return
+	}
+	part(c, func(context.Context) repositories { return from.Git.look(from) }, figures...)
+	if from.Git.Disk != nil {
 		part(c, func(context.Context) *store.Disk { return from.Git.Disk() }, disk...)
 	}
-	if from.Git != nil {
-		part(c, func(context.Context) repositories { return from.Git.look(from) }, figures...)
+	if from.Git.Sync != nil {
+		part(c, func(context.Context) gitsync.Stats { return from.Git.Sync.Stats() }, fetching...)
 	}
 }
 

@@ -3,8 +3,6 @@ package metrics
 import (
 	"context"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
@@ -39,7 +37,7 @@ func ofDoor(c *collector, from interface{ Stats() ingest.Stats }) {
 				}
 			}
 		}),
-		figure[ingest.Stats]{c.add("histogram", prometheus.UntypedValue, "graspd_ingest_seconds", "Time from an event's arrival to its verdict, which for a stored event follows its commit.", []string{"source"}), func(s ingest.Stats, to series) {
+		histograms(c, "graspd_ingest_seconds", "Time from an event's arrival to its verdict, which for a stored event follows its commit.", []string{"source"}, func(s ingest.Stats, to series) {
 			bounds := make([]float64, len(ingest.Latencies))
 			for i, d := range ingest.Latencies {
 				bounds[i] = d.Seconds()
@@ -47,7 +45,7 @@ func ofDoor(c *collector, from interface{ Stats() ingest.Stats }) {
 			for i, source := range sources {
 				to.classes(bounds, s.Latency[i].Classes[:], s.Latency[i].Sum.Seconds(), source)
 			}
-		}},
+		}),
 		counters(c, "graspd_ingest_signatures_total", "Signatures checked.", []string{"result"}, func(s ingest.Stats, to series) {
 			to.tell(float64(s.Verified), "genuine")
 			to.tell(float64(s.Forged), "forged")
