@@ -56,8 +56,9 @@ func Figures() []Figure {
 			"graspd_sync_in_flight", "Items whose stored events are being fetched.", false, nil, func(r *Relay, tell told) { tell(float64(r.InFlight)) }}},
 		{counted("live-subscriptions", "live subscriptions", func(r *Relay) int { return r.LiveREQs }), Metric{
 			"graspd_sync_live_subscriptions", "Live subscriptions open at the relay.", false, nil, func(r *Relay, tell told) { tell(float64(r.LiveREQs)) }}},
-		{lines(counted("swept", "roots in turns", func(r *Relay) int { return r.SweptRoots }), said("turn", "length of a turn", (*Relay).turn)), Metric{
+		{counted("swept", "roots in turns", func(r *Relay) int { return r.SweptRoots }), Metric{
 			"graspd_sync_swept_roots", "Roots that do not fit into the relay's limits and are asked for in turns.", false, nil, func(r *Relay, tell told) { tell(float64(r.SweptRoots)) }}},
+		{said("turn", "length of a turn", (*Relay).turn), Metric{}},
 		{lines(total("live", "events live", func(r *Relay) uint64 { return r.Live }), total("catchup", "events fetched", func(r *Relay) uint64 { return r.Catchup }), total("daily", "events found once a day", func(r *Relay) uint64 { return r.Daily })), Metric{
 			"graspd_sync_events_total", "Events that the relay brought first, by how: live, catchup or daily.", true, []string{"source"}, func(r *Relay, tell told) {
 				tell(float64(r.Live), "live")

@@ -1,5 +1,10 @@
 package status
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Word is a word on the operator's page or in the output of the status command, with its meaning. JSON and Metric name the same figure for
 // programs: its path in status.json (or in repositories.json, where the path begins with "repositories."), and its metric.
 type Word struct {
@@ -7,9 +12,19 @@ type Word struct {
 	JSON, Metric  string // "" is none
 }
 
-// Words returns all words, in the order in which people meet them.
+// Words returns all words, in the order in which people meet them. A word that names a figure of a relay has the metric of that figure.
 func Words() []Word {
-	return append(append(ofAll(), States()...), append(ofRelays(), append(ofRepositories(), ofGit()...)...)...)
+	all := slices.Concat(ofAll(), States(), ofRelays(), ofRepositories(), ofGit())
+	metrics := map[string]string{} // by the title of a line
+	for _, f := range Figures() {
+		for _, l := range f.Lines {
+			metrics[l.Title] = f.Name
+		}
+	}
+	for i := range all {
+		all[i].Metric = cmp.Or(all[i].Metric, metrics[all[i].Name])
+	}
+	return all
 }
 
 // ofAll returns the words for the whole relay.
@@ -30,7 +45,7 @@ func ofAll() []Word {
 		{"known as", "why graspd knows the relay: you named it, so many repositories name it, or it is the mailbox of so many people", "", ""},
 		{"state", "how the relay or the repository stands, in one of the words of this list", "sync.relays.phase", ""},
 		{"phase", "what graspd does with the relay now: waiting, idle, dialing, syncing, unproven or live", "sync.relays.phase", ""},
-		{"health", "healthy; degraded after a failure; dead after a day of failures", "sync.relays.health", "ngit_sync_relay_status"},
+		{"health", "healthy; degraded after a failure; dead after a day of failures", "sync.relays.health", ""},
 	}
 }
 
@@ -38,12 +53,12 @@ func ofAll() []Word {
 func ofRelays() []Word {
 	return []Word{
 		{"last connected", "when graspd last reached the relay", "sync.relays.last_alive", ""},
-		{"failures in a row", "failures since the relay last brought anything; the cause of the last one stands beside them", "sync.relays.failures", "ngit_sync_relay_failures"},
+		{"failures in a row", "failures since the relay last brought anything; the cause of the last one stands beside them", "sync.relays.failures", ""},
 		{"failing since", "when the first of these failures happened", "sync.relays.failing_since", ""},
-		{"incomplete for", "how long something that graspd wants from the relay has not been complete here", "", "graspd_sync_behind_seconds"},
+		{"incomplete for", "how long something that graspd wants from the relay has not been complete here", "", ""},
 		{"wanted", "repositories that are kept here and name the relay, with their root events", "sync.relays.want", "graspd_sync_wanted"},
 		{"complete", "graspd knows that everything which the relay has of it is here; for a repository, so with all its relays, and all git data that its events name is here, too", "sync.relays.confirmed", "graspd_sync_confirmed"},
-		{"not proven", "the relay has answered, and may have more than it showed: more events of one second than it sends at once, or now these and now those; graspd asks again once a day", "sync.relays.unproven", "graspd_sync_unproven"},
+		{"not proven", "the relay has answered, and may have more than it showed: more events of one second than it sends at once, or now these and now those; graspd asks again once a day", "sync.relays.unproven", ""},
 		{"partial", "some of a repository's root events are complete here as far as this relay goes, others are not yet", "repositories.relays.confirmed", ""},
 		{"unknown", "graspd does not know yet whether anything of the repository is complete here as far as this relay goes", "repositories.relays.confirmed", ""},
 		{"roots", "root events, which begin a thread: issues, patches and pull requests; in the list of relays, how many are complete of those wanted", "sync.relays.want.roots", "graspd_sync_wanted"},
@@ -51,25 +66,25 @@ func ofRelays() []Word {
 		{"in turns", "root events that are more than the relay bears in subscriptions at once; graspd asks for one part of them after the other", "sync.relays.swept_roots", "graspd_sync_swept_roots"},
 		{"length of a turn", "how long graspd takes to ask for all of these once", "sync.relays.turn_seconds", ""},
 		{"refused", "of a relay: repositories that it refuses to tell about, so that graspd does not wait for them; of processes and pushes: how many graspd refused since it started", "sync.relays.refused_repositories", ""},
-		{"participants who write to it", "participants whose lists say that they write to the relay, so that graspd looks there for what they wrote", "", "graspd_sync_mailbox_people"},
-		{"being fetched", "repositories and root events whose stored events graspd is reading from the relay now", "", "graspd_sync_in_flight"},
-		{"live subscriptions", "subscriptions that graspd has open at the relay for what comes next", "", "graspd_sync_live_subscriptions"},
+		{"participants who write to it", "participants whose lists say that they write to the relay, so that graspd looks there for what they wrote", "", ""},
+		{"being fetched", "repositories and root events whose stored events graspd is reading from the relay now", "", ""},
+		{"live subscriptions", "subscriptions that graspd has open at the relay for what comes next", "", ""},
 		{"events", "in the list of relays: events that the relay brought before anybody else did", "sync.relays.events", "graspd_sync_events_total"},
-		{"events live", "how many of these a live subscription brought as they were published", "sync.relays.events.live", "graspd_sync_events_total"},
-		{"events fetched", "how many of these the relay had stored before, and graspd read", "sync.relays.events.catchup", "graspd_sync_events_total"},
-		{"events found once a day", "how many of these only came when graspd asked for everything again, as it does once a day", "sync.relays.events.daily", "graspd_sync_events_total"},
-		{"gaps", "events that the live subscription should have brought and did not; graspd found them later", "sync.relays.gaps", "ngit_sync_gap_events_total"},
+		{"events live", "how many of these a live subscription brought as they were published", "sync.relays.events.live", ""},
+		{"events fetched", "how many of these the relay had stored before, and graspd read", "sync.relays.events.catchup", ""},
+		{"events found once a day", "how many of these only came when graspd asked for everything again, as it does once a day", "sync.relays.events.daily", ""},
+		{"gaps", "events that the live subscription should have brought and did not; graspd found them later", "sync.relays.gaps", ""},
 		{"found by", "how graspd found an event that a live subscription missed: by fetching what the relay has stored, or by its daily look, for which it asks for everything again", "", ""},
-		{"undelivered", "events that the relay showed it has and did not send", "sync.relays.undelivered", "graspd_sync_undelivered_total"},
-		{"uptime", "part of the time watched in which the relay was connected", "sync.relays.uptime", "graspd_sync_uptime_ratio"},
-		{"coverage", "how much of what is here the relay has, over the repositories that name it", "sync.relays.coverage", "graspd_sync_coverage_ratio"},
-		{"events that it lacks", "events that are here and that the relay does not have, of the repositories that name it", "", "graspd_sync_lacked_events"},
-		{"repositories of which it lacks events", "how many repositories these events belong to", "", "graspd_sync_lacking_repositories"},
+		{"undelivered", "events that the relay showed it has and did not send", "sync.relays.undelivered", ""},
+		{"uptime", "part of the time watched in which the relay was connected", "sync.relays.uptime", ""},
+		{"coverage", "how much of what is here the relay has, over the repositories that name it", "sync.relays.coverage", ""},
+		{"events that it lacks", "events that are here and that the relay does not have, of the repositories that name it", "", ""},
+		{"repositories of which it lacks events", "how many repositories these events belong to", "", ""},
 		{"negentropy", "whether the relay compares what it has with what is here (NIP-77), so that only the difference travels", "", ""},
 		{"reconciliation", "one such comparison; a round is one message of the relay in it", "", "graspd_sync_reconciliation_rounds_total"},
-		{"bytes of reconciliations", "bytes of the messages of all comparisons, in both directions", "", "graspd_sync_reconciliation_bytes_total"},
-		{"events reconciled", "events that comparisons found on both sides, so that they did not travel", "", "graspd_sync_reconciled_events_total"},
-		{"connections attempted", "how often graspd tried to connect to the relay, and how many of these attempts failed", "", "ngit_sync_connection_attempts_total"},
+		{"bytes of reconciliations", "bytes of the messages of all comparisons, in both directions", "", ""},
+		{"events reconciled", "events that comparisons found on both sides, so that they did not travel", "", ""},
+		{"connections attempted", "how often graspd tried to connect to the relay, and how many of these attempts failed", "", ""},
 		{"last day", "one bar for every ten minutes: below, green is connected, red is not connected, yellow is both; above, how many events came first from there, the full height for 1,000", "", ""},
 		{"retry", "connects to the relay now instead of at the next time", "", ""},
 	}
