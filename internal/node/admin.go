@@ -84,7 +84,7 @@ func (h hosted) Status() *status.Git {
 	if n.git == nil {
 		return &g
 	}
-	for _, k := range []gitproc.Kind{gitproc.Fetch, gitproc.Upload, gitproc.Maintenance} {
+	for _, k := range gitproc.Kinds() {
 		s := n.git.Stats(k)
 		g.Processes = append(g.Processes, status.Processes{Kind: k.String(), Running: s.Running, Queued: s.Queued, Refused: s.Refused, Ended: s.Ended, Failed: s.Failed})
 	}

@@ -109,6 +109,9 @@ const (
 	kinds
 )
 
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{Fetch, Upload, Maintenance} }
+
 func (k Kind) String() string { return [...]string{"fetch", "upload", "maintenance"}[k] }
 
 func (k Kind) slots(cpus int) int {

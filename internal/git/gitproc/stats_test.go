@@ -13,7 +13,7 @@ import (
 // TestAFreshProgramHasDoneNothing: the trials of the program at the start are in no figure.
 func TestAFreshProgramHasDoneNothing(t *testing.T) {
 	g := open(t, gitproc.Config{})
-	for _, kind := range []gitproc.Kind{gitproc.Fetch, gitproc.Upload, gitproc.Maintenance} {
+	for _, kind := range gitproc.Kinds() {
 		if st := g.Stats(kind); st != (gitproc.Stats{}) {
 			t.Errorf("%s: %+v", kind, st)
 		}

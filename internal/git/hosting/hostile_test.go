@@ -204,7 +204,7 @@ func (h *hostile) left() string {
 	if c := h.server.Stats(); c.Cache.Flights+c.Waiting > 0 {
 		out = append(out, fmt.Sprintf("%d answers, %d pushes that wait", c.Cache.Flights, c.Waiting))
 	}
-	for _, k := range []gitproc.Kind{gitproc.Fetch, gitproc.Upload, gitproc.Maintenance} {
+	for _, k := range gitproc.Kinds() {
 		if p := h.processes.Stats(k); p.Running+p.Queued > 0 {
 			out = append(out, fmt.Sprintf("%d processes, %d that wait", p.Running, p.Queued))
 		}

@@ -315,7 +315,7 @@ func TestTheLegendHasEveryColumnAndFigure(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []gitproc.Kind{gitproc.Fetch, gitproc.Upload, gitproc.Maintenance} {
+	for _, kind := range gitproc.Kinds() {
 		if !slices.Contains(words, kind.String()) {
 			t.Errorf("the legend does not explain processes for %q", kind)
 		}

@@ -43,7 +43,7 @@ type kept struct {
 func (g *Git) look(from Config) repositories {
 	r := repositories{host: g.Host.Stats(), web: g.Web.Stats(), door: from.Door.Stats(), stored: from.Store.Stats(), processes: map[gitproc.Kind]gitproc.Stats{}}
 	if g.Processes != nil {
-		for _, k := range []gitproc.Kind{gitproc.Fetch, gitproc.Upload, gitproc.Maintenance} {
+		for _, k := range gitproc.Kinds() {
 			r.processes[k] = g.Processes(k)
 		}
 	}
