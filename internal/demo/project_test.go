@@ -33,6 +33,9 @@ func TestAProjectIsWellFormed(t *testing.T) {
 			}
 		}
 	}
+	if a, b := len(p.heard(0)), len(p.heard(1)); a == 0 || b == 0 || a == len(slices.Concat(p.threads...)) || b == len(slices.Concat(p.threads...)) {
+		t.Errorf("one has %d and the other %d of the events", a, b)
+	}
 	both := append(slices.Clone(p.heard(0)), p.heard(1)...)
 	for _, thread := range p.threads {
 		if !slices.Contains(both, thread[0]) {
