@@ -27,7 +27,7 @@ type (
 
 // isUndecided says whether the task of r went on while r is decided.
 func (r *request) isUndecided() bool {
-	return !r.task.over && r.batch != nil && r.batch.Of(r.task.neg) && slices.Contains(r.task.undecided, r)
+	return !r.task.over && r.batch != nil && r.task.neg.Fetching() && slices.Contains(r.task.undecided, r)
 }
 
 // MostUndecided is how many requests by id may wait for the door beside the open one.
@@ -329,7 +329,7 @@ func (c *connection) checkTasks(awaited bool) error {
 		}
 	}
 	for _, t := range c.running {
-		if t.req == nil && (t.neg == nil || len(t.undecided) == 0 || len(t.neg.Needs()) > 0) {
+		if t.req == nil && (t.neg == nil || len(t.undecided) == 0 || t.neg.Needs() > 0) {
 			return fmt.Errorf("a running task has no request")
 		}
 	}

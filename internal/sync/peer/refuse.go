@@ -230,7 +230,7 @@ func (c *catchup) newestNeg() *request {
 	var found *request
 	for _, t := range c.running {
 		r := t.req
-		if r != nil && r.kind == asksNeg && t.neg.Unheard() && (found == nil || newerSub(r.sub, found.sub)) {
+		if r != nil && r.unheard() && (found == nil || newerSub(r.sub, found.sub)) {
 			found = r
 		}
 	}
@@ -264,7 +264,7 @@ func (p *Peer) valueRefused(text string) bool {
 	found := false
 	for _, t := range slices.Clone(p.conn.running) {
 		r := t.req
-		if r == nil || r.answered || r.kind == asksIDs || r.kind == asksStore || r.kind == asksNeg && !t.neg.Opened() {
+		if r == nil || r.answered || r.kind == asksIDs || r.kind == asksStore || r.kind == asksNeg && !r.opened {
 			continue
 		}
 		found = p.suspects.suspectGroup(t.group) || found

@@ -29,12 +29,13 @@ type request struct {
 	demands.Manner
 	sub       string
 	kind      asks
-	live      *livesubs.REQ     // of asksLive
-	task      *task             // of the others
-	filter    nostr.Filter      // of asksNeg
-	batch     *reconcile.Batch  // of asksIDs
-	probe     *reconcile.Answer // of asksProbe
-	proofs    int               // events that asksKinds brought
+	live      *livesubs.REQ    // of asksLive
+	task      *task            // of the others
+	filter    nostr.Filter     // of asksNeg
+	batch     *reconcile.Batch // of asksIDs
+	opened    bool             // of asksNeg: the NEG-OPEN was sent
+	heard     bool             // of asksNeg: an answer came
+	proofs    int              // events that asksKinds brought
 	undecided int
 	events    int  // that came
 	most      int  // events that are read
@@ -82,16 +83,12 @@ func (p *Peer) received(in Received) bool {
 	switch r.kind {
 	case asksPage:
 		r.task.pager.Received(in.ID, in.At)
-		if n := r.task.neg; n != nil {
-			n.PageReceived(nostr.Stamp{CreatedAt: in.At, ID: in.ID})
-		}
 		p.demands.kinds.Brought(r.Manner)
 	case asksKinds:
 		r.proofs++
-	case asksIDs:
-		r.batch.Shown(nostr.Stamp{CreatedAt: in.At, ID: in.ID})
-	case asksProbe:
-		r.task.neg.Received(r.probe, nostr.Stamp{CreatedAt: in.At, ID: in.ID})
+	}
+	if r.task != nil && r.task.neg != nil {
+		r.task.neg.Received(nostr.Stamp{CreatedAt: in.At, ID: in.ID})
 	}
 	if r.streams() && r.readAll() {
 		p.conn.overrun(r)
@@ -213,7 +210,7 @@ func (c *catchup) answered(r *request) {
 		c.left.gave(c.limits.IDs())
 		c.fetchEnded(t)
 	case asksProbe:
-		c.comparing.probeDone(t, r.probe)
+		c.comparing.probeDone(t)
 		return
 	case asksKinds:
 		t.doubted = true
@@ -237,7 +234,7 @@ func (c *catchup) expire() {
 		case r.kind == asksTrial:
 			c.suspects.trialFailed(false, "no answer")
 		case r.kind == asksNeg:
-			c.comparing.negSilent(t)
+			c.comparing.negSilent(r)
 		case r.kind == asksPage && c.demands.upperRefused(r, ""):
 			c.abandon(t)
 			c.leaveUpper(t)
@@ -260,8 +257,11 @@ func (r *request) patience() time.Duration {
 
 // awaited says whether it is the relay's turn.
 func (r *request) awaited() bool {
-	return r.undecided == 0 && !r.answered && (r.kind != asksNeg || r.task.neg.Opened())
+	return r.undecided == 0 && !r.answered && (r.kind != asksNeg || r.opened)
 }
+
+// unheard says whether a reconciliation is open, and no answer came yet.
+func (r *request) unheard() bool { return r.kind == asksNeg && r.opened && !r.heard }
 
 // askPage sends the pager's next query, or goes on at its end.
 func (c *catchup) askPage(t *task) {

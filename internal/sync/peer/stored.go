@@ -86,7 +86,7 @@ func (c *catchup) abandon(t *task) {
 	case t.req.answered: // closed already
 	case t.req.kind != asksNeg:
 		c.closeReq(t.req.sub)
-	case t.neg.Opened():
+	case t.req.opened:
 		c.effect(CloseNeg{Sub: t.req.sub})
 	}
 	c.endRequest(t)

@@ -3,6 +3,7 @@ package peer
 import (
 	"slices"
 
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
@@ -14,7 +15,7 @@ const mostUndecided = 4
 // goAhead lets a task go on that has more ids to request, though the door still decides events of r.
 func (c *catchup) goAhead(r *request) {
 	t := r.task
-	if r.batch == nil || len(t.neg.Needs()) == 0 || len(t.undecided) == mostUndecided || t.group.Layer == want.LayerReferences {
+	if r.batch == nil || t.neg.Needs() == 0 || len(t.undecided) == mostUndecided || t.group.Layer == want.LayerReferences {
 		return
 	}
 	t.undecided, t.req = append(t.undecided, r), nil
@@ -66,9 +67,23 @@ func (c *catchup) forgetUndecided(t *task) {
 	c.letGo(c.now.Mono)
 }
 
+// elsewhere returns the ids that other running tasks request now or next.
+func (c *catchup) elsewhere(t *task) map[nostr.ID]struct{} {
+	asked := make(map[nostr.ID]struct{})
+	if t.group.Layer == want.LayerReferences { // layer 4 makes way for others
+		return asked
+	}
+	for _, o := range c.running {
+		if o != t && o.neg != nil {
+			o.neg.AddAwaited(asked)
+		}
+	}
+	return asked
+}
+
 // fetchEnded lets the tasks go on that wait behind t, if t has all events that it requested by id.
 func (c *catchup) fetchEnded(t *task) {
-	if len(t.neg.Needs())+len(t.undecided) == 0 {
+	if !t.neg.Fetching() {
 		c.letGo(c.now.Mono)
 	}
 }

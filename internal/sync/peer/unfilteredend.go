@@ -101,7 +101,7 @@ func (w *unfiltered) hungUp() {
 	for _, g := range w.stored.groups {
 		if !g.byItems() {
 			under = true
-			if r := g.tasks[0].req; r != nil && r.kind == asksNeg && g.tasks[0].neg.Unheard() {
+			if r := g.tasks[0].req; r != nil && r.unheard() {
 				at = r.progress
 			}
 		}

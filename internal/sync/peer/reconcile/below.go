@@ -29,11 +29,11 @@ type instant struct {
 	n  int // how many
 }
 
-// edge is what the relay showed at the old end of a window.
-type edge struct {
+// oldestShown is what the relay showed at the old end of a window.
+type oldestShown struct {
 	ids           map[uint64]bool // events that the relay showed and that were not here, or are in the oldest seconds: whether the time is known
-	dark          int             // how many of ids have no known time
-	news          bool            // the relay showed an event that was not here
+	undated       int             // how many of ids have no known time
+	sawUnknown    bool            // the relay showed an event that was not here
 	first, second instant         // the two oldest seconds of which the relay showed events
 	probed        probing
 	paged         bool         // the time below was paged, as no probe could tell
@@ -41,7 +41,7 @@ type edge struct {
 	hidden        *nostr.Stamp // an event that the relay had not shown in the comparison before this one
 }
 
-// probing is how far the probing of an edge has come.
+// probing is how far the probing of an old end has come.
 type probing uint8
 
 const (
@@ -54,29 +54,29 @@ const (
 func key64(id nostr.ID) uint64 { return binary.BigEndian.Uint64(id[:]) }
 
 // show notes an event that the relay showed.
-func (e *edge) show(id nostr.ID) {
+func (e *oldestShown) show(id nostr.ID) {
 	if e.ids == nil {
 		e.ids = make(map[uint64]bool)
 	}
 	k := key64(id)
 	if _, dup := e.ids[k]; !dup {
 		e.ids[k] = false
-		e.dark++
+		e.undated++
 	}
 }
 
 // date notes the time of an event, if the relay showed the event.
-func (e *edge) date(id nostr.ID, at int64) {
+func (e *oldestShown) date(id nostr.ID, at int64) {
 	k := key64(id)
 	if known, shown := e.ids[k]; shown && !known {
 		e.ids[k] = true
-		e.dark--
+		e.undated--
 		e.add(at)
 	}
 }
 
 // add counts an event of the second at.
-func (e *edge) add(at int64) {
+func (e *oldestShown) add(at int64) {
 	switch {
 	case e.first.n == 0 || at < e.first.at:
 		e.first, e.second = instant{at, 1}, e.first
@@ -91,7 +91,7 @@ func (e *edge) add(at int64) {
 
 // dateLocal notes the events on both sides that are in the two oldest seconds with such events.
 func (n *Comparison) dateLocal() {
-	e, seconds, last := &n.edge, 0, int64(-1)
+	e, seconds, last := &n.oldest, 0, int64(-1)
 	for i := range n.set.Len() {
 		x := n.set.At(i)
 		if _, lacks := n.have[x.ID]; lacks {
@@ -112,7 +112,7 @@ func (n *Comparison) dateLocal() {
 
 // shows reports whether the relay showed an event in the window at hand.
 func (n *Comparison) shows(x nostr.Stamp) bool {
-	if _, shown := n.edge.ids[key64(x.ID)]; shown {
+	if _, shown := n.oldest.ids[key64(x.ID)]; shown {
 		return true
 	}
 	if _, lacks := n.have[x.ID]; lacks {
@@ -126,48 +126,39 @@ func (n *Comparison) shows(x nostr.Stamp) bool {
 	return false
 }
 
-// Relay is what Below goes by.
-type Relay struct {
-	Truncates bool                 // the relay compares its newest events only
-	Brings    int                  // the most events that one probe brought
-	Most      int                  // how many events a probe may ask for
-	Sparse    bool                 // mostly no event matches the filter: a relay that shows none is believed
-	Proven    func(news bool) bool // whether all was read in full before, where the relay showed news or showed none
+// Probe is a small REQ for what the relay may not have shown, and what came of it.
+type Probe struct {
+	Span   paging.Span
+	Limit  int
+	came   []uint64     // events that the relay had shown
+	hidden *nostr.Stamp // an event that the relay had not shown
+	unsure bool         // an event came that says nothing, and another one may have been left out for it
 }
 
-// Look is what the caller does to look below a window. At most one of its fields is set; with none, Next has the next action.
-type Look struct {
-	Probe *ProbeFilter // send this probe, and call Received and Probed
-	Page  *paging.Span // page this span, and call PageReceived
-}
-
-// ProbeFilter is what a probe asks for.
-type ProbeFilter struct {
-	Span  paging.Span
-	Limit int
-}
-
-// Below looks below a window that is compared: it asks by a probe for events that the relay did not show, or has the time below paged where the
+// below looks below a window that is compared: it asks by a probe for events that the relay did not show, or has the time below paged where the
 // relay is known to truncate or where no probe could tell, or goes on.
-func (n *Comparison) Below(r Relay) Look {
-	e, w := &n.edge, n.Window()
-	until, limit := w.Until, e.dark+1
+func (n *Comparison) below(r Facts) {
+	e, w := &n.oldest, n.window()
+	until, limit := w.Until, e.undated+1
 	switch {
 	case e.paged:
-		return n.belowPaged(r)
-	case r.Sparse && e.first.n+e.dark == 0 && !r.Truncates:
-		return n.noneBelow()
-	case r.Truncates:
-		l := n.pageBelow()
+		n.belowPaged(r)
+		return
+	case r.Sparse && e.first.n+e.undated == 0 && !r.Truncates:
 		n.advance()
-		return l
-	case e.first.n+e.dark >= r.Most:
-		return n.pageBelow()
+		return
+	case r.Truncates:
+		n.pageBelow()
+		n.advance()
+		return
+	case e.first.n+e.undated >= r.Most:
+		n.pageBelow()
+		return
 	case e.first.n == 0:
-	case e.probed == probedAt, r.Proven(e.news):
+	case e.probed == probedAt, r.Proven(e.sawUnknown):
 		e.probed = probedAt
 		until = e.first.at - 1
-	case e.probed == probedNot && r.Brings <= e.first.n && e.second.n > 0 && e.first.n+e.second.n+e.dark < r.Most:
+	case e.probed == probedNot && r.AnswerCap <= e.first.n && e.second.n > 0 && e.first.n+e.second.n+e.undated < r.Most:
 		e.probed = probedAbove
 		until, limit = e.second.at, limit+e.first.n+e.second.n
 	default:
@@ -175,76 +166,66 @@ func (n *Comparison) Below(r Relay) Look {
 		until, limit = e.first.at, limit+e.first.n
 	}
 	if until < w.Since {
-		return n.noneBelow()
+		n.advance()
+		return
 	}
-	return Look{Probe: &ProbeFilter{Span: paging.Span{Since: w.Since, Until: until}, Limit: max(limit, leastProbed, min(MostProbed, r.Most))}}
+	n.asked = &Probe{Span: paging.Span{Since: w.Since, Until: until}, Limit: max(limit, leastProbed, min(MostProbed, r.Most))}
 }
 
-// Answer is what a probe brought.
-type Answer struct {
-	within paging.Span
-	came   []uint64     // events that the relay had shown
-	hidden *nostr.Stamp // an event that the relay had not shown
-	unsure bool         // an event came that says nothing, and another one may have been left out for it
+// Received takes one event that a REQ of the comparison brings, before the door decides it.
+func (n *Comparison) Received(x nostr.Stamp) {
+	e := &n.oldest
+	switch k := key64(x.ID); {
+	case n.asked != nil:
+		n.asked.received(k, x, e)
+	case !e.paged:
+		e.date(x.ID, x.CreatedAt)
+	default:
+		if _, shown := e.ids[k]; !shown && (e.first.n == 0 || x.CreatedAt <= e.first.at) {
+			e.found = &x
+		}
+	}
 }
 
-// NewAnswer returns the answer to a probe, of which nothing has come yet.
-func NewAnswer(q ProbeFilter) *Answer { return &Answer{within: q.Span} }
-
-// Hidden reports whether an event came that the relay had not shown.
-func (a *Answer) Hidden() bool { return a.hidden != nil }
-
-// Brought returns how many events came that the relay had shown.
-func (a *Answer) Brought() int { return len(a.came) }
-
-// Received takes one event of the answer to a probe.
-func (n *Comparison) Received(a *Answer, x nostr.Stamp) {
-	k := key64(x.ID)
-	known, shown := n.edge.ids[k]
+func (q *Probe) received(k uint64, x nostr.Stamp, e *oldestShown) {
+	known, shown := e.ids[k]
 	switch {
-	case x.CreatedAt < a.within.Since || x.CreatedAt > a.within.Until, shown && !known:
-		a.unsure = true
+	case x.CreatedAt < q.Span.Since || x.CreatedAt > q.Span.Until, shown && !known:
+		q.unsure = true
 	case !shown:
-		a.hidden = &x
-	case !slices.Contains(a.came, k):
-		a.came = append(a.came, k)
+		q.hidden = &x
+	case !slices.Contains(q.came, k):
+		q.came = append(q.came, k)
 	}
 }
 
-// Probed takes the complete answer to a probe.
-func (n *Comparison) Probed(r Relay, a *Answer) Look {
-	e := &n.edge
+// Probed takes the end of the answer to a probe. answerCap is the most events that one probe brought. Probed returns how many events this one
+// brought that the relay had shown, and whether it brought one that the relay had not shown.
+func (n *Comparison) Probed(answerCap int) (brought int, hidden bool) {
+	q, e := n.asked, &n.oldest
 	switch {
-	case a.hidden != nil && e.hidden == nil:
-		n.again(a.hidden)
-		return Look{}
-	case a.hidden != nil, a.unsure:
-		return n.pageBelow()
-	case e.first.n == 0 || a.within.Until < e.first.at, r.Brings > a.Brought() && a.within.Until == e.first.at:
-		return n.noneBelow()
+	case q.hidden != nil && e.hidden == nil:
+		n.again(q.hidden)
+	case q.hidden != nil, q.unsure:
+		n.pageBelow()
+	case e.first.n == 0 || q.Span.Until < e.first.at, answerCap > len(q.came) && q.Span.Until == e.first.at:
+		n.advance()
 	}
-	return n.Below(r)
-}
-
-// noneBelow goes on to the next window, as the relay hides nothing of this one.
-func (n *Comparison) noneBelow() Look {
-	n.advance()
-	return Look{}
+	return len(q.came), q.hidden != nil
 }
 
 // pageBelow has the window paged from the oldest second down of which the relay showed an event.
-func (n *Comparison) pageBelow() Look {
-	s := n.Window()
-	if n.edge.first.n > 0 {
-		s.Until = min(s.Until, n.edge.first.at)
+func (n *Comparison) pageBelow() {
+	s := n.window()
+	if n.oldest.first.n > 0 {
+		s.Until = min(s.Until, n.oldest.first.at)
 	}
-	n.edge.paged = true
-	return Look{Page: &s}
+	n.oldest.paged, n.page = true, &s
 }
 
 // belowPaged goes on after the time below was paged.
-func (n *Comparison) belowPaged(r Relay) Look {
-	switch e := &n.edge; {
+func (n *Comparison) belowPaged(r Facts) {
+	switch e := &n.oldest; {
 	case e.found == nil:
 		n.advance()
 	case e.hidden == nil && !r.Truncates:
@@ -252,15 +233,5 @@ func (n *Comparison) belowPaged(r Relay) Look {
 	default:
 		n.cut = true
 		n.advance()
-	}
-	return Look{}
-}
-
-// PageReceived takes one event of a page.
-func (n *Comparison) PageReceived(x nostr.Stamp) {
-	e := &n.edge
-	_, shown := e.ids[key64(x.ID)]
-	if e.paged && !shown && (e.first.n == 0 || x.CreatedAt <= e.first.at) {
-		e.found = &x
 	}
 }

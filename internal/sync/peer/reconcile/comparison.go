@@ -1,9 +1,10 @@
 // Package reconcile decides what graspd asks of a relay to have all that one filter matches there (NIP-77): which range of times to compare next,
 // which of the shown events to fetch by id, whether the relay may have more than it showed, and what to page in the end. A comparison is a
-// value: its caller sends the requests, reads the store, tells the time, and tells what came. Read Comparison, then Next.
+// value: it orders requests, pages and reading of the store, and is told what came of them and what the time is. Read Comparison, then Next.
 package reconcile
 
 import (
+	"errors"
 	"time"
 
 	"github.com/graspd/graspd/internal/protocol/negentropy"
@@ -19,21 +20,26 @@ const MostOpens = 4096
 // the events of each window before it compares the next one. One goroutine uses a Comparison.
 type Comparison struct {
 	fetching
+	whole    paging.Span           // all that is compared
+	most     int                   // ids that it may wait for
 	windows  []paging.Span         // not compared yet; the last one is the next
+	page     *paging.Span          // to be paged next
+	asked    *Probe                // under way
 	set      *negentropy.Set       // the events of the window that are here
 	values   []int16               // of the set, as Loaded of package peer has them
 	init     *negentropy.Initiator // of the open reconciliation
 	have     map[[32]byte]struct{} // events of the set that the relay lacks
-	edge     edge
+	oldest   oldestShown
 	opens    int  // NEG-OPENs of the filter
-	heard    bool // an answer to the NEG-OPEN of the window came
 	reopened bool // the relay lost the session of the window once
 	probe    bool // the window is compared, and the relay may have more below what it showed
 	cut      bool // part of what the filter matches was paged, not compared
 }
 
-// New begins the comparison of a span of time.
-func New(s paging.Span) *Comparison { return &Comparison{windows: []paging.Span{s}} }
+// New begins the comparison of a span of time, which may wait for so many ids at most.
+func New(s paging.Span, most int) *Comparison {
+	return &Comparison{whole: s, most: most, windows: []paging.Span{s}}
+}
 
 // NewFetch begins to get events by id, and compares nothing. The relay is asked for them as long as something comes, as in the last round of
 // a comparison.
@@ -41,92 +47,101 @@ func NewFetch(ids []nostr.ID) *Comparison {
 	return &Comparison{fetching: fetching{need: ids, round: paged}}
 }
 
-// Action is what the caller does next for a comparison.
-type Action uint8
-
-// The actions.
-const (
-	Wait        Action = iota // wait until the door has decided what came
-	LookUp                    // look the ids of Needs up in the store, and call LookedUp
-	Fetch                     // request the ids that Ask returns
-	WaitBehind                // wait until other comparisons have got the events that this one needs too
-	Probe                     // do what Below returns
-	Compare                   // call Load, load the local set of Window, and Open a reconciliation
-	GiveUp                    // page the span that GiveUp returns, as the relay does not compare it
-	PageMissing               // page the whole filter, for events that do not come by id
-	Done                      // all that the relay gives is here
-)
+// Order is what the caller does next for a comparison. At most one field is set; without one, the caller waits until the door has decided what came
+// by id.
+type Order struct {
+	LookUp []nostr.ID   // look these ids up in the store, and call LookedUp
+	Fetch  *Batch       // request its ids by a REQ
+	Behind bool         // wait until other comparisons have got the events that this one needs too
+	Probe  *Probe       // send it as a REQ, call Received for what comes, and then Probed
+	Load   *paging.Span // load the local set of this span, and call Open
+	Page   *paging.Span // page this span of the filter, and call Received for what comes
+	Done   bool         // all that the relay gives is here
+}
 
 // Facts are what Next goes by.
 type Facts struct {
 	Now       time.Duration
-	Undecided bool                         // the door still decides events that came by id
+	AtOnce    int                          // ids that one REQ requests
 	Others    func() map[nostr.ID]struct{} // the ids that other comparisons request now or next; nil = this one does not wait for others
-	Refused   bool                         // the relay does not compare
 	Withheld  Withheld                     // the events that the relay is known not to give
+	Refused   bool                         // the relay does not compare
+	Truncates bool                         // the relay compares its newest events only
+	AnswerCap int                          // the most events that one probe brought
+	Most      int                          // how many events a probe may ask for
+	Sparse    bool                         // mostly no event matches the filter: a relay that shows none is believed
+	Proven    func(sawUnknown bool) bool   // whether all was read in full before, where the relay showed unknown events or showed none
 }
 
-// Next returns what the caller does next.
-func (n *Comparison) Next(facts Facts) Action {
-	switch {
-	case len(n.need) > 0 && n.unread: // also what a comparison showed before it was interrupted
-		return LookUp
-	case len(n.need) > 0:
-		return Fetch
-	case facts.Undecided: // the comparison goes on when the last event is decided
-		return Wait
-	case n.ended() && facts.Others != nil && n.waitsBehind(facts.Others):
-		return WaitBehind
-	case n.ended() && n.secondRound():
-		return LookUp
-	case n.probe:
-		return Probe
-	case len(n.windows) > 0 && (facts.Refused || n.opens >= MostOpens):
-		return GiveUp
-	case len(n.windows) > 0:
-		return Compare
-	case n.lastRound(facts):
-		return PageMissing
+// Next returns what the caller does next. Nothing of what the order before asked for may be under way, but batches whose events the door decides.
+func (n *Comparison) Next(facts Facts) Order {
+	for n.asked = nil; ; {
+		switch {
+		case n.page != nil:
+			s := n.page
+			n.page = nil
+			return Order{Page: s}
+		case len(n.need) > 0 && n.unread: // also what a comparison showed before it was interrupted
+			return Order{LookUp: n.need}
+		case len(n.need) > 0:
+			return Order{Fetch: n.ask(facts.AtOnce)}
+		case len(n.batches) > 0: // the comparison goes on when the last event is decided
+			return Order{}
+		case n.ended() && facts.Others != nil && n.waitsBehind(facts.Others):
+			return Order{Behind: true}
+		case n.ended() && n.secondRound():
+		case n.probe:
+			if n.below(facts); n.asked != nil {
+				return Order{Probe: n.asked}
+			}
+		case len(n.windows) > 0 && (facts.Refused || n.opens >= MostOpens):
+			n.GiveUp()
+		case len(n.windows) > 0:
+			w := n.window()
+			n.release()
+			return Order{Load: &w}
+		case n.lastRound(facts):
+			n.page = &n.whole
+		default:
+			return Order{Done: true}
+		}
 	}
-	return Done
 }
 
 // ended reports whether no window is being compared: either the events of one are being fetched, or all are compared.
 func (n *Comparison) ended() bool { return n.probe || len(n.windows) == 0 }
 
-// Window returns the window at hand.
-func (n *Comparison) Window() paging.Span { return n.windows[len(n.windows)-1] }
+func (n *Comparison) window() paging.Span { return n.windows[len(n.windows)-1] }
 
-// Load begins the comparison of the window at hand.
-func (n *Comparison) Load() {
-	n.release()
-	n.heard = false
-}
-
-// Open opens a reconciliation with the local set. frame bounds the bytes of a message.
-func (n *Comparison) Open(set *negentropy.Set, values []int16, frame int) {
+// Open opens a reconciliation of the window at hand with the local set, and returns the first message. values are those of the set, as Loaded of
+// package peer has them. frame bounds the bytes of a message. Where differ is not 0, the reconciliation fails when more events than that are on one
+// side only.
+func (n *Comparison) Open(set *negentropy.Set, values []int16, frame, differ int) []byte {
 	n.set, n.values, n.init = set, values, negentropy.NewInitiator(set, frame)
 	n.opens++
+	if differ != 0 {
+		n.init.Bound(differ)
+	}
+	return n.init.Start()
 }
 
-// Bound has the reconciliation fail where more events than differ are on one side only.
-func (n *Comparison) Bound(differ int) { n.init.Bound(max(1, differ)) }
+// errNeeds says that a comparison needs more events than it may.
+var errNeeds = errors.New("too many events are needed")
 
-// Start returns the first message of the reconciliation.
-func (n *Comparison) Start() []byte { return n.init.Start() }
-
-// Opened reports whether a reconciliation of the window at hand is open.
-func (n *Comparison) Opened() bool { return n.init != nil }
-
-// Unheard reports whether a reconciliation of the window at hand is open, and no answer came yet.
-func (n *Comparison) Unheard() bool { return n.Opened() && !n.heard }
-
-// Take takes a message of the relay and returns the reply; a nil reply says that all of the window is compared.
-func (n *Comparison) Take(msg []byte) (reply []byte, err error) {
-	n.heard = true
+// Take takes a message of the relay and returns the reply, or what the comparison told where all of the window is compared. The caller gives a
+// comparison up that fails.
+func (n *Comparison) Take(msg []byte) (reply []byte, told *Compared, err error) {
 	reply, have, need, err := n.init.Step(msg)
 	n.learn(have, need)
-	return reply, err
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case n.Size().Awaited > n.most:
+		return reply, nil, errNeeds
+	case reply == nil:
+		return nil, n.close(), nil
+	}
+	return reply, nil, nil
 }
 
 // learn notes what one message of the relay told: ids that the relay lacks, and ids that it has and this side lacks.
@@ -139,8 +154,8 @@ func (n *Comparison) learn(have, need [][32]byte) {
 	}
 	for _, id := range need {
 		n.lack(nostr.ID(id))
-		n.edge.show(nostr.ID(id))
-		n.edge.news = true
+		n.oldest.show(nostr.ID(id))
+		n.oldest.sawUnknown = true
 	}
 }
 
@@ -152,10 +167,10 @@ type Compared struct {
 	Truncated       bool // the relay compares its newest events only: it did not show an event that it has, and was asked for twice
 }
 
-// Close ends the reconciliation of a window that is compared, and returns what it told. The caller looks below the window next.
-func (n *Comparison) Close() Compared {
-	c := Compared{Window: coverage.Window{Set: n.set, Values: n.values, Lacks: n.have}, Differ: len(n.have) + len(n.need)}
-	if hidden := n.edge.hidden; hidden != nil {
+// close ends the reconciliation of a window that is compared, and returns what it told. What is below the window is looked at next.
+func (n *Comparison) close() *Compared {
+	c := &Compared{Window: coverage.Window{Set: n.set, Values: n.values, Lacks: n.have}, Differ: len(n.have) + len(n.need)}
+	if hidden := n.oldest.hidden; hidden != nil {
 		c.Truncated = !n.shows(*hidden)
 	} else {
 		c.Equal = n.set.Len() - len(n.have)
@@ -176,10 +191,16 @@ func (n *Comparison) Reopen() bool {
 	return again
 }
 
-// Split halves a window that the relay finds too big: at the middle of the local set, or of the time where nothing is here.
-// Split reports whether the window can be halved.
-func (n *Comparison) Split(now time.Time) bool {
-	w := n.Window()
+// TooBig halves a window that the relay finds too big, or gives up where that cannot be halved.
+func (n *Comparison) TooBig(now time.Time) {
+	if !n.split(now) {
+		n.GiveUp()
+	}
+}
+
+// split halves a window at the middle of the local set, or of the time where nothing is here. It reports whether the window can be halved.
+func (n *Comparison) split(now time.Time) bool {
+	w := n.window()
 	lo, hi := max(w.Since, oldestPlausible), min(w.Until, max(now.Unix(), oldestPlausible))
 	if n.opens >= MostOpens || lo >= hi {
 		return false
@@ -195,16 +216,15 @@ func (n *Comparison) Split(now time.Time) bool {
 // oldestPlausible is the creation time before which hardly any event lies (2020).
 const oldestPlausible = 1_577_836_800
 
-// GiveUp ends the comparison and returns the span that is not compared, for the caller to page. No event is got by id any more.
-func (n *Comparison) GiveUp() paging.Span {
+// GiveUp ends the comparison: the span that is not compared is paged next. No event is got by id any more.
+func (n *Comparison) GiveUp() {
 	s := n.windows[0]
 	for _, w := range n.windows {
 		s.Since, s.Until = min(s.Since, w.Since), max(s.Until, w.Until)
 	}
 	n.windows, n.probe, n.need = nil, false, nil
-	n.cut = true
+	n.cut, n.page = true, &s
 	n.release()
-	return s
 }
 
 // Complete reports whether all was compared, and nothing was paged instead.
@@ -213,14 +233,14 @@ func (n *Comparison) Complete() bool { return !n.cut }
 // advance takes the window at hand for done, and goes on to the next one.
 func (n *Comparison) advance() {
 	n.windows = n.windows[:len(n.windows)-1]
-	n.probe, n.edge = false, edge{}
+	n.probe, n.oldest = false, oldestShown{}
 	n.round = first
 	n.release()
 }
 
 // again has the window at hand compared once more. hidden is an event that the relay has and did not show.
 func (n *Comparison) again(hidden *nostr.Stamp) {
-	n.edge, n.probe = edge{hidden: hidden}, false
+	n.oldest, n.probe = oldestShown{hidden: hidden}, false
 }
 
 // Size counts what a comparison holds in memory.

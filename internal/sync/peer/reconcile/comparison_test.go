@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -21,16 +20,19 @@ type relay struct {
 	theirs map[nostr.ID]int64 // what the relay has: when each was created
 	ours   map[nostr.ID]int64
 
-	shows    int               // the newest of its events that it compares; 0 = all
-	tooBig   int               // events of a window that it does not compare; 0 = any number
-	atOnce   int               // ids that it gives at once; 0 = any number
-	keeps    map[nostr.ID]bool // what it shows and does not give
-	counts   bool              // what it keeps counts against the limit of a REQ
-	byPage   map[nostr.ID]bool // what it gives in pages alone
-	proven   bool              // all was read in full before
-	known    Relay             // of it
-	withheld Withheld
-	now      time.Duration
+	shows     int               // the newest of its events that it compares; 0 = all
+	tooBig    int               // events of a window that it does not compare; 0 = any number
+	atOnce    int               // ids that it gives at once; 0 = any number
+	keeps     map[nostr.ID]bool // what it shows and does not give
+	counts    bool              // what it keeps counts against the limit of a REQ
+	byPage    map[nostr.ID]bool // what it gives in pages alone
+	proven    bool              // all was read in full before
+	most      int               // that a probe may ask for
+	truncates bool              // it was found to
+	sparse    bool              // mostly nothing matches
+	answerCap int               // the most that one probe brought
+	withheld  Withheld
+	now       time.Duration
 
 	n     *Comparison
 	log   []string // what was done
@@ -45,14 +47,13 @@ func id(n int) (x nostr.ID) {
 
 // newRelay has a relay with events of so many seconds, one in each, the first of which are here.
 func newRelay(t *testing.T, theirs, here int) *relay {
-	r := &relay{t: t, theirs: map[nostr.ID]int64{}, ours: map[nostr.ID]int64{}, got: map[nostr.ID]int{}, keeps: map[nostr.ID]bool{}, byPage: map[nostr.ID]bool{}}
+	r := &relay{t: t, theirs: map[nostr.ID]int64{}, ours: map[nostr.ID]int64{}, got: map[nostr.ID]int{}, keeps: map[nostr.ID]bool{}, byPage: map[nostr.ID]bool{}, most: MostProbed}
 	for n := 1; n <= theirs; n++ {
 		r.theirs[id(n)] = at(n)
 		if n <= here {
 			r.ours[id(n)] = at(n)
 		}
 	}
-	r.known = Relay{Most: MostProbed, Proven: func(bool) bool { return r.proven }}
 	return r
 }
 
@@ -92,36 +93,44 @@ func (r *relay) receive(x nostr.Stamp) {
 
 // next does what is to be done next. It reports whether there is more.
 func (r *relay) next(facts Facts) bool {
-	facts.Now, facts.Withheld = r.now, r.withheld
-	switch a := r.n.Next(facts); a {
-	case LookUp:
-		r.lookUp(facts.Others)
-	case Fetch:
-		r.fetch()
-	case Probe:
-		r.look(r.n.Below(r.known))
-	case Compare:
-		r.compare()
-	case GiveUp:
-		s := r.n.GiveUp()
-		r.note("given up")
-		r.page(s)
-	case PageMissing:
-		r.note("missing")
-		r.page(paging.From(0))
-	case Done:
+	return r.follow(r.n.Next(r.with(facts)), facts.Others)
+}
+
+// with adds to facts what is known of the relay.
+func (r *relay) with(facts Facts) Facts {
+	facts.Now, facts.Withheld, facts.AtOnce = r.now, r.withheld, 100
+	facts.Truncates, facts.AnswerCap, facts.Most, facts.Sparse = r.truncates, r.answerCap, r.most, r.sparse
+	facts.Proven = func(bool) bool { return r.proven }
+	return facts
+}
+
+// follow does what is ordered. It reports whether there is more.
+func (r *relay) follow(o Order, others func() map[nostr.ID]struct{}) bool {
+	switch {
+	case o.LookUp != nil:
+		r.lookUp(o.LookUp, others)
+	case o.Fetch != nil:
+		r.fetch(o.Fetch)
+	case o.Probe != nil:
+		r.probe(o.Probe)
+	case o.Load != nil:
+		r.compare(*o.Load)
+	case o.Page != nil:
+		r.log = append(r.log, map[bool]string{true: "missing", false: "page"}[r.n.Paged()])
+		r.page(*o.Page)
+	case o.Done:
 		r.withheld.Note(r.n.Missing(), r.n.Paged(), r.now)
 		return false
 	default:
-		r.t.Fatalf("action %d", a)
+		r.t.Fatal("nothing is ordered")
 	}
 	return true
 }
 
-func (r *relay) lookUp(others func() map[nostr.ID]struct{}) {
+func (r *relay) lookUp(ids []nostr.ID, others func() map[nostr.ID]struct{}) {
 	var unknown []nostr.ID
 	var known []nostr.Stamp
-	for _, x := range r.n.Needs() {
+	for _, x := range ids {
 		if at, here := r.ours[x]; here {
 			known = append(known, nostr.Stamp{ID: x, CreatedAt: at})
 		} else {
@@ -132,8 +141,7 @@ func (r *relay) lookUp(others func() map[nostr.ID]struct{}) {
 	r.n.LookedUp(unknown, known, others)
 }
 
-func (r *relay) fetch() {
-	b := r.n.Ask(100)
+func (r *relay) fetch(b *Batch) {
 	r.note("fetch %d", len(b.IDs()))
 	gives := b.IDs()
 	if r.atOnce > 0 {
@@ -141,7 +149,7 @@ func (r *relay) fetch() {
 	}
 	for _, x := range gives {
 		if at, has := r.theirs[x]; has && !r.keeps[x] && !r.byPage[x] {
-			b.Shown(nostr.Stamp{ID: x, CreatedAt: at})
+			r.n.Received(nostr.Stamp{ID: x, CreatedAt: at})
 			b.Came(x)
 			r.receive(nostr.Stamp{ID: x, CreatedAt: at})
 		}
@@ -149,17 +157,13 @@ func (r *relay) fetch() {
 	b.Answered()
 }
 
-func (r *relay) compare() {
+func (r *relay) compare(w paging.Span) {
 	n := r.n
-	w := n.Window()
-	n.Load()
-	n.Open(setOf(in(r.ours, w)), nil, 60_000)
+	msg := n.Open(setOf(in(r.ours, w)), nil, 60_000, 0)
 	shown := in(r.theirs, w)
 	if r.tooBig > 0 && len(shown) > r.tooBig {
 		r.note("too big")
-		if !n.Split(time.Unix(at(1000), 0)) {
-			r.n.GiveUp()
-		}
+		n.TooBig(time.Unix(at(1000), 0))
 		return
 	}
 	if r.shows > 0 {
@@ -167,45 +171,39 @@ func (r *relay) compare() {
 	}
 	r.note("compare")
 	theirs := setOf(shown)
-	for msg := n.Start(); msg != nil; {
+	for told := (*Compared)(nil); told == nil; {
 		answer, err := negentropy.Respond(theirs, 60_000, msg)
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		if msg, err = n.Take(answer); err != nil {
+		if msg, told, err = n.Take(answer); err != nil {
 			r.t.Fatal(err)
 		}
+		if told != nil {
+			r.truncates = r.truncates || told.Truncated
+			r.equal += told.Equal
+		}
 	}
-	told := n.Close()
-	r.known.Truncates = r.known.Truncates || told.Truncated
-	r.equal += told.Equal
 }
 
-func (r *relay) look(l Look) {
-	switch {
-	case l.Probe != nil:
-		r.note("probe %d", l.Probe.Limit)
-		a := NewAnswer(*l.Probe)
-		gives, kept := in(r.theirs, l.Probe.Span), func(x nostr.Stamp) bool { return r.keeps[x.ID] }
-		if !r.counts {
-			gives = slices.DeleteFunc(gives, kept)
-		}
-		for _, x := range slices.DeleteFunc(gives[:min(l.Probe.Limit, len(gives))], kept) {
-			r.n.Received(a, x)
-			r.receive(x)
-		}
-		r.known.Brings = max(r.known.Brings, a.Brought())
-		r.look(r.n.Probed(r.known, a))
-	case l.Page != nil:
-		r.note("below")
-		r.page(*l.Page)
+func (r *relay) probe(q *Probe) {
+	r.note("probe %d", q.Limit)
+	gives, kept := in(r.theirs, q.Span), func(x nostr.Stamp) bool { return r.keeps[x.ID] }
+	if !r.counts {
+		gives = slices.DeleteFunc(gives, kept)
 	}
+	for _, x := range slices.DeleteFunc(gives[:min(q.Limit, len(gives))], kept) {
+		r.n.Received(x)
+		r.receive(x)
+	}
+	brought, _ := r.n.Probed(r.answerCap)
+	r.answerCap = max(r.answerCap, brought)
 }
 
 func (r *relay) page(s paging.Span) {
 	for _, x := range in(r.theirs, s) {
 		if !r.keeps[x.ID] {
-			r.n.PageReceived(x)
+			r.n.Received(x)
 			r.receive(x)
 		}
 	}
@@ -214,7 +212,7 @@ func (r *relay) page(s paging.Span) {
 // run compares all.
 func (r *relay) run() {
 	r.t.Helper()
-	r.n, r.log = New(paging.From(0)), nil
+	r.n, r.log = New(paging.From(0), 10_000), nil
 	for n := 0; r.next(Facts{}); n++ {
 		if n > 3000 {
 			r.t.Fatalf("it goes on and on: %v", r.log[:20])
@@ -270,29 +268,32 @@ func TestAComparison(t *testing.T) {
 func TestWhatAWindowTold(t *testing.T) {
 	r := newRelay(t, 10, 8)
 	r.ours[id(7000)] = at(5)
-	r.n = New(paging.From(0))
+	r.n = New(paging.From(0), 10_000)
 	n := r.n
-	if n.Opened() || n.Next(Facts{}) != Compare {
+	w := n.Next(r.with(Facts{})).Load
+	if w == nil {
 		t.Fatal("not compared at first")
 	}
-	n.Load()
-	n.Open(setOf(in(r.ours, n.Window())), make([]int16, 9), 60_000)
-	if !n.Opened() || !n.Unheard() || n.Size().Set != 9 {
+	first := n.Open(setOf(in(r.ours, *w)), make([]int16, 9), 60_000, 0)
+	if n.Size().Set != 9 {
 		t.Errorf("%+v", n.Size())
-	}
-	answer, _ := negentropy.Respond(setOf(in(r.theirs, n.Window())), 60_000, n.Start())
-	if reply, err := n.Take(answer); reply != nil || err != nil || n.Unheard() {
-		t.Fatalf("reply %v, %v", reply, err)
-	}
-	if n.Next(Facts{}) != LookUp { // what it showed is looked up also where it is interrupted
-		t.Error("what was shown is forgotten")
 	}
 	if !n.Reopen() || n.Reopen() {
 		t.Error("a lost session is opened again and again, or never")
 	}
-	told := n.Close()
-	if told.Differ != 3 || told.Equal != 8 || told.Truncated || !told.Told() || told.Set.Len() != 9 || len(told.Lacks) != 1 || len(n.Needs()) != 2 {
+	answer, _ := negentropy.Respond(setOf(in(r.theirs, *w)), 60_000, first)
+	reply, told, err := n.Take(answer)
+	if reply != nil || err != nil || told == nil {
+		t.Fatalf("reply %v, told %v, %v", reply, told, err)
+	}
+	if told.Differ != 3 || told.Equal != 8 || told.Truncated || !told.Told() || told.Set.Len() != 9 || len(told.Lacks) != 1 || n.Needs() != 2 {
 		t.Errorf("%d differ, %d are equal, told %v", told.Differ, told.Equal, told.Window)
+	}
+	if n.Size().Set > 0 {
+		t.Error("the set is kept")
+	}
+	if len(n.Next(r.with(Facts{})).LookUp) != 2 {
+		t.Error("what was shown is forgotten")
 	}
 	if !n.Reopen() {
 		t.Error("the next session is not opened again")
@@ -305,14 +306,12 @@ func TestTheBoundOfWhatDiffers(t *testing.T) {
 	for n := 1; n < 50; n++ {
 		r.ours[id(n)] = at(n)
 	}
-	n := New(paging.From(0))
-	n.Open(setOf(in(r.ours, n.Window())), nil, 60_000)
-	n.Bound(10)
-	answer, err := negentropy.Respond(setOf(nil), 60_000, n.Start())
+	n := New(paging.From(0), 10_000)
+	answer, err := negentropy.Respond(setOf(nil), 60_000, n.Open(setOf(in(r.ours, paging.From(0))), nil, 60_000, 10))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = n.Take(answer); err == nil {
+	if _, _, err = n.Take(answer); err == nil {
 		t.Error("any number differs")
 	}
 }
@@ -323,12 +322,12 @@ func TestARelayThatCuts(t *testing.T) {
 		r := newRelay(t, 100, 0)
 		r.shows = shows
 		r.run()
-		if r.lacks() > 0 || !r.known.Truncates {
-			t.Errorf("shows %d: %d are lacked, found out %v: %v", shows, r.lacks(), r.known.Truncates, r.log)
+		if r.lacks() > 0 || !r.truncates {
+			t.Errorf("shows %d: %d are lacked, found out %v: %v", shows, r.lacks(), r.truncates, r.log)
 		}
 		r.theirs[id(500)] = at(0) // old, and new there
 		r.run()
-		if r.lacks() > 0 || r.log[len(r.log)-1] != "below" {
+		if r.lacks() > 0 || r.log[len(r.log)-1] != "page" {
 			t.Errorf("shows %d: then %d are lacked: %v", shows, r.lacks(), r.log)
 		}
 	}
@@ -344,8 +343,8 @@ func TestARelayThatCutsAndCounts(t *testing.T) {
 				r.keeps[id(100-shows-n)] = true
 			}
 			r.run()
-			if r.lacks() > 0 || !r.known.Truncates {
-				t.Errorf("shows %d, keeps %d: %d are lacked, found out %v: %v", shows, keeps, r.lacks(), r.known.Truncates, r.log)
+			if r.lacks() > 0 || !r.truncates {
+				t.Errorf("shows %d, keeps %d: %d are lacked, found out %v: %v", shows, keeps, r.lacks(), r.truncates, r.log)
 			}
 		}
 	}
@@ -354,13 +353,13 @@ func TestARelayThatCutsAndCounts(t *testing.T) {
 // What came to the relay between a comparison and its probe is news and no proof.
 func TestNewsIsNoProof(t *testing.T) {
 	r := newRelay(t, 20, 20)
-	r.n = New(paging.From(0))
-	r.compare()
+	r.n = New(paging.From(0), 10_000)
+	r.compare(paging.From(0))
 	r.theirs[id(100)] = at(-5)
 	for r.next(Facts{}) {
 	}
 	r.expect("compare", "probe 20", "compare", "probe 20")
-	if r.known.Truncates || !r.n.Complete() {
+	if r.truncates || !r.n.Complete() {
 		t.Error("news counts as proof")
 	}
 	if r.equal != 20 {
@@ -376,7 +375,7 @@ func TestWhatAProbeCannotTell(t *testing.T) {
 	}
 	r.shows = 25
 	r.run()
-	if r.lacks() > 0 || !slices.Contains(r.log, "below") {
+	if r.lacks() > 0 || !slices.Contains(r.log, "page") {
 		t.Errorf("%d are lacked: %v", r.lacks(), r.log)
 	}
 	r = newRelay(t, 30, 0)
@@ -384,7 +383,7 @@ func TestWhatAProbeCannotTell(t *testing.T) {
 		r.keeps[id(n+1)] = true
 	}
 	r.run()
-	if !slices.Contains(r.log, "below") || r.lacks() > 0 {
+	if !slices.Contains(r.log, "page") || r.lacks() > 0 {
 		t.Errorf("%v", r.log)
 	}
 }
@@ -395,32 +394,32 @@ func TestNewsInPages(t *testing.T) {
 	for n := range MostProbed {
 		r.theirs[id(n+1)] = at(1)
 	}
-	r.n = New(paging.From(0))
+	r.n = New(paging.From(0), 10_000)
 	for r.next(Facts{}) {
 		if last := r.log[len(r.log)-1]; last == "compare" || strings.HasPrefix(last, "fetch") {
 			r.theirs[id(100+len(r.log))] = at(0)
 		}
 	}
-	r.expect("compare", "look 20 up", "fetch 20", "below", "compare", "probe 20", "below")
-	if r.known.Truncates || r.n.Complete() {
-		t.Errorf("cuts: %v, complete: %v", r.known.Truncates, r.n.Complete())
+	r.expect("compare", "look 20 up", "fetch 20", "page", "compare", "probe 20", "page")
+	if r.truncates || r.n.Complete() {
+		t.Errorf("cuts: %v, complete: %v", r.truncates, r.n.Complete())
 	}
 }
 
 // Where mostly nothing matches, an empty answer is believed, but not of a relay that cuts.
 func TestWhereMostlyNothingMatches(t *testing.T) {
 	r := newRelay(t, 0, 0)
-	r.known.Sparse = true
+	r.sparse = true
 	r.run()
 	r.expect("compare")
-	r.known.Truncates = true
+	r.truncates = true
 	r.run()
-	r.expect("compare", "below")
+	r.expect("compare", "page")
 	r = newRelay(t, 0, 0)
 	r.run()
 	r.expect("compare", "probe 20")
 	r = newRelay(t, 3, 0)
-	r.known.Sparse = true
+	r.sparse = true
 	r.shows = 1
 	if r.run(); r.lacks() > 0 {
 		t.Errorf("what showed something is believed: %v", r.log)
@@ -431,39 +430,58 @@ func TestWhereMostlyNothingMatches(t *testing.T) {
 func TestAnAnswerOutOfTime(t *testing.T) {
 	for name, x := range map[string]nostr.Stamp{"later": {ID: id(9), CreatedAt: at(9)}, "earlier": {ID: id(9), CreatedAt: -1}} {
 		r := newRelay(t, 3, 3)
-		r.n = New(paging.From(0))
-		r.compare()
-		l := r.n.Below(r.known)
-		a := NewAnswer(*l.Probe)
-		r.n.Received(a, x)
-		if a.Hidden() || a.Brought() != 0 || r.n.Probed(r.known, a).Page == nil {
+		r.n = New(paging.From(0), 10_000)
+		r.compare(paging.From(0))
+		r.n.Next(r.with(Facts{}))
+		r.n.Received(x)
+		if brought, hidden := r.n.Probed(0); hidden || brought != 0 || r.n.Next(r.with(Facts{})).Page == nil {
 			t.Errorf("%s: it counts", name)
 		}
 	}
 	r := newRelay(t, 3, 3)
-	r.n = New(paging.From(0))
-	r.compare()
-	a := NewAnswer(*r.n.Below(r.known).Probe)
+	r.n = New(paging.From(0), 10_000)
+	r.compare(paging.From(0))
+	r.n.Next(r.with(Facts{}))
 	for range 2 {
-		r.n.Received(a, nostr.Stamp{ID: id(1), CreatedAt: at(1)})
+		r.n.Received(nostr.Stamp{ID: id(1), CreatedAt: at(1)})
 	}
-	if a.Brought() != 1 {
-		t.Errorf("an event counts %d times", a.Brought())
+	if brought, _ := r.n.Probed(0); brought != 1 {
+		t.Errorf("an event counts %d times", brought)
+	}
+}
+
+// A probe leaves room for what may fill its answer unseen, where it may ask for so much.
+func TestAProbeLeavesRoom(t *testing.T) {
+	r := newRelay(t, 30, 0)
+	for n := range 25 {
+		r.keeps[id(n+1)] = true
+	}
+	r.n, r.most = New(paging.From(0), 10_000), 500
+	for {
+		o := r.n.Next(r.with(Facts{}))
+		if o.Probe != nil {
+			if o.Probe.Limit != 25+1+1+1 { // those that are kept, of two seconds one each, and one below
+				t.Errorf("it asks for %d", o.Probe.Limit)
+			}
+			return
+		}
+		r.follow(o, nil)
 	}
 }
 
 // What comes in a page that did not ask for it, as it is newer, was not hidden.
 func TestAPageOutOfTime(t *testing.T) {
 	r := newRelay(t, 5, 5)
-	r.n = New(paging.From(0))
-	r.compare()
-	a := NewAnswer(*r.n.Below(r.known).Probe)
-	r.n.Received(a, nostr.Stamp{ID: id(9), CreatedAt: -1})
-	if r.n.Probed(r.known, a).Page == nil {
+	r.n = New(paging.From(0), 10_000)
+	r.compare(paging.From(0))
+	r.n.Next(r.with(Facts{}))
+	r.n.Received(nostr.Stamp{ID: id(9), CreatedAt: -1})
+	r.n.Probed(0)
+	if r.n.Next(r.with(Facts{})).Page == nil {
 		t.Fatal("nothing is paged")
 	}
 	for n := 5; n > 0; n-- {
-		r.n.PageReceived(nostr.Stamp{ID: id(n), CreatedAt: at(n)})
+		r.n.Received(nostr.Stamp{ID: id(n), CreatedAt: at(n)})
 	}
 	for r.next(Facts{}) {
 	}
@@ -472,13 +490,13 @@ func TestAPageOutOfTime(t *testing.T) {
 
 // The time of an event counts once, however often it is told.
 func TestATimeIsToldTwice(t *testing.T) {
-	var e edge
+	var e oldestShown
 	e.show(id(1))
 	e.show(id(2))
 	for range 2 {
 		e.date(id(1), at(1))
 	}
-	if e.first != (instant{at(1), 1}) || e.dark != 1 {
+	if e.first != (instant{at(1), 1}) || e.undated != 1 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -496,25 +514,26 @@ func TestSplitting(t *testing.T) {
 			t.Errorf("halved %d times, where the middle is known", n)
 		}
 	}
-	n := New(paging.Span{Since: at(5), Until: at(5)})
-	n.Open(setOf(nil), nil, 60_000)
-	if n.Split(time.Unix(at(9), 0)) {
+	n := New(paging.Span{Since: at(5), Until: at(5)}, 10_000)
+	n.Open(setOf(nil), nil, 60_000, 0)
+	if n.split(time.Unix(at(9), 0)) {
 		t.Error("a second is halved")
 	}
-	n = New(paging.From(at(0)))
-	n.Open(setOf(nil), nil, 60_000)
-	n.Split(time.Unix(at(100), 0))
-	if w := n.Window(); w.Since != at(51) || w.Until != paging.Forever || n.Size().Windows != 2 {
+	n = New(paging.From(at(0)), 10_000)
+	n.Open(setOf(nil), nil, 60_000, 0)
+	n.TooBig(time.Unix(at(100), 0))
+	if w := n.window(); w.Since != at(51) || w.Until != paging.Forever || n.Size().Windows != 2 {
 		t.Errorf("goes on with %v", w)
 	}
-	if s := n.GiveUp(); s != paging.From(at(0)) || n.Complete() || n.Next(Facts{}) != Done {
+	n.GiveUp()
+	if s := n.Next(Facts{}).Page; s == nil || *s != paging.From(at(0)) || n.Complete() || !n.Next(Facts{}).Done {
 		t.Errorf("paged is %v", s)
 	}
 	for range MostOpens {
-		n.Open(setOf(nil), nil, 60_000)
+		n.Open(setOf(nil), nil, 60_000, 0)
 	}
 	n.windows = []paging.Span{paging.From(0)}
-	if n.Split(time.Unix(at(100), 0)) || n.Next(Facts{}) != GiveUp {
+	if n.split(time.Unix(at(100), 0)) || n.Next(Facts{}).Page == nil {
 		t.Error("halved for ever")
 	}
 }
@@ -522,23 +541,23 @@ func TestSplitting(t *testing.T) {
 // A relay that does not compare is paged.
 func TestARelayThatRefuses(t *testing.T) {
 	r := newRelay(t, 10, 0)
-	r.n = New(paging.From(0))
+	r.n = New(paging.From(0), 10_000)
 	for r.next(Facts{Refused: true}) {
 	}
-	r.expect("given up")
+	r.expect("page")
 	if r.n.Complete() {
 		t.Error("what was paged counts as compared")
 	}
 	r = newRelay(t, 10, 5)
-	r.n = New(paging.From(0))
-	r.compare()
-	if len(r.n.Needs()) != 5 {
+	r.n = New(paging.From(0), 10_000)
+	r.compare(paging.From(0))
+	if r.n.Needs() != 5 {
 		t.Fatal("nothing is needed")
 	}
-	r.n.Load()
-	r.n.Open(setOf(in(r.ours, r.n.Window())), nil, 60_000)
-	if s := r.n.GiveUp(); s != paging.From(0) || len(r.n.Needs()) > 0 || r.n.Opened() || r.n.Size().Set > 0 {
-		t.Errorf("%d are needed beside pages of %v, %+v", len(r.n.Needs()), s, r.n.Size())
+	r.n.Open(setOf(in(r.ours, r.n.window())), nil, 60_000, 0)
+	r.n.GiveUp()
+	if s := r.n.Next(Facts{}).Page; s == nil || *s != paging.From(0) || r.n.Fetching() || r.n.Size().Set > 0 {
+		t.Errorf("%d are needed beside pages of %v, %+v", r.n.Needs(), s, r.n.Size())
 	}
 }
 
@@ -568,17 +587,17 @@ func TestWhatDoesNotCome(t *testing.T) {
 		t.Errorf("gives few at once: %v", r.log)
 	}
 	n := NewFetch(ids(1, 21))
-	b := n.Ask(10)
+	b := n.ask(10)
 	for _, x := range b.IDs()[:8] {
 		b.Came(x)
 	}
-	if b.Answered(); len(n.Ask(10).IDs()) != 10 {
+	if b.Answered(); len(n.ask(10).IDs()) != 10 {
 		t.Error("asks for few of a relay that gives most")
 	}
 	n = NewFetch(ids(1, 5))
-	b = n.Ask(3)
-	if b.PutBack(); len(n.Needs()) != 4 || n.Next(Facts{}) != Fetch {
-		t.Errorf("put back: %d needed", len(n.Needs()))
+	b = n.ask(3)
+	if b.PutBack(); n.Needs() != 4 || n.Next(Facts{AtOnce: 10}).Fetch == nil {
+		t.Errorf("put back: %d needed", n.Needs())
 	}
 }
 
@@ -603,6 +622,14 @@ func TestManyThatAreNotGiven(t *testing.T) {
 	}
 }
 
+func set(ids []nostr.ID) map[nostr.ID]struct{} {
+	m := make(map[nostr.ID]struct{})
+	for _, x := range ids {
+		m[x] = struct{}{}
+	}
+	return m
+}
+
 func ids(from, to int) (out []nostr.ID) {
 	for n := from; n < to; n++ {
 		out = append(out, id(n))
@@ -614,7 +641,7 @@ func ids(from, to int) (out []nostr.ID) {
 func TestWhatCameOtherwise(t *testing.T) {
 	r := newRelay(t, 3, 0)
 	r.keeps[id(2)] = true
-	r.n = New(paging.From(0))
+	r.n = New(paging.From(0), 10_000)
 	for r.log == nil || !strings.HasPrefix(r.log[len(r.log)-1], "fetch") {
 		r.next(Facts{})
 	}
@@ -629,11 +656,13 @@ func TestAFetch(t *testing.T) {
 	n := NewFetch(append(ids(1, 6), id(1)))
 	ask := func(wants int, come ...int) {
 		t.Helper()
-		if n.Next(Facts{}) != Fetch {
+		b := n.Next(Facts{AtOnce: 10}).Fetch
+		if b == nil {
 			t.Fatal("nothing is asked")
 		}
-		b := n.Ask(10)
-		if len(b.IDs()) != wants || !b.Of(n) || len(b.Lacks()) != wants {
+		awaited := make(map[nostr.ID]struct{})
+		n.AddAwaited(awaited)
+		if len(b.IDs()) != wants || len(b.Lacks()) != wants || !n.Fetching() || len(awaited) != wants+len(set(n.need)) {
 			t.Errorf("asked for %d", len(b.IDs()))
 		}
 		for _, x := range come {
@@ -649,7 +678,7 @@ func TestAFetch(t *testing.T) {
 	}
 	ask(1, 5) // one came of two
 	ask(1)
-	if n.Next(Facts{}) != Done || n.Has(id(4)) || !n.Has(id(5)) || len(n.Missing()) != 1 {
+	if !n.Next(Facts{}).Done || n.Fetching() || n.Has(id(4)) || !n.Has(id(5)) || len(n.Missing()) != 1 {
 		t.Errorf("missing %v", n.Missing())
 	}
 	if n.Arrived(id(4)); !n.Has(id(4)) {
@@ -663,16 +692,19 @@ func TestWhatOthersAskFor(t *testing.T) {
 	r.proven = true
 	others := map[nostr.ID]struct{}{id(9): {}, id(10): {}}
 	t1 := Facts{Others: func() map[nostr.ID]struct{} { return others }}
-	r.n = New(paging.From(0))
+	r.n = New(paging.From(0), 10_000)
 	for len(r.log) < 3 {
 		r.next(t1)
 	}
 	r.log[2] += "!"
-	if got := r.n.Next(Facts{Undecided: true}); got != Wait {
-		t.Errorf("does not wait for what is being decided: %d", got)
+	b := &Batch{of: r.n}
+	r.n.batches = []*Batch{b}
+	if got := r.n.Next(r.with(t1)); got.Behind || got.Done || got.Probe != nil || !r.n.Fetching() {
+		t.Errorf("does not wait for what is being decided: %+v", got)
 	}
-	if got := r.n.Next(t1); got != WaitBehind {
-		t.Errorf("does not wait for others: %d", got)
+	b.Answered()
+	if !r.n.Next(r.with(t1)).Behind {
+		t.Error("does not wait for others")
 	}
 	r.receive(nostr.Stamp{ID: id(9), CreatedAt: at(9)})
 	others = nil
@@ -691,15 +723,15 @@ func TestWhatIsShownInSeveralWindows(t *testing.T) {
 	n.late, n.missing = ids(1, 2), map[nostr.ID]struct{}{id(2): {}}
 	none := func() map[nostr.ID]struct{} { return nil }
 	n.LookedUp(ids(1, 4), nil, none)
-	if !slices.Equal(n.Needs(), ids(3, 4)) {
-		t.Errorf("needed %v", n.Needs())
+	if !slices.Equal(n.need, ids(3, 4)) {
+		t.Errorf("needed %v", n.need)
 	}
 	n.LookedUp(ids(1, 5), nil, func() map[nostr.ID]struct{} { return map[nostr.ID]struct{}{id(1): {}, id(2): {}, id(3): {}} })
-	if !slices.Equal(n.Needs(), ids(4, 5)) || !slices.Equal(n.late, []nostr.ID{id(1), id(3)}) {
-		t.Errorf("needed %v, and %v later", n.Needs(), n.late)
+	if !slices.Equal(n.need, ids(4, 5)) || !slices.Equal(n.late, []nostr.ID{id(1), id(3)}) {
+		t.Errorf("needed %v, and %v later", n.need, n.late)
 	}
 	n.LookedUp(ids(1, 4), nil, nil)
-	if len(n.Needs()) != 3 {
+	if n.Needs() != 3 {
 		t.Error("what others ask for is asked nowhere")
 	}
 }
@@ -732,11 +764,25 @@ func TestWithheld(t *testing.T) {
 
 // An error of the exchange is told.
 func TestAMessageThatIsNone(t *testing.T) {
-	n := New(paging.From(0))
-	n.Open(setOf(nil), nil, 60_000)
-	n.Start()
-	if _, err := n.Take([]byte{0}); err == nil || errors.Is(err, nil) {
+	n := New(paging.From(0), 10_000)
+	n.Open(setOf(nil), nil, 60_000, 0)
+	if _, _, err := n.Take([]byte{0}); err == nil {
 		t.Error("anything is a message")
+	}
+}
+
+// A comparison that needs more than it may fails.
+func TestTheBoundOfWhatIsNeeded(t *testing.T) {
+	r := newRelay(t, 10, 0)
+	for _, most := range []int{9, 10} {
+		n := New(paging.From(0), most)
+		answer, err := negentropy.Respond(setOf(in(r.theirs, paging.From(0))), 60_000, n.Open(setOf(nil), nil, 60_000, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := n.Take(answer); (err != nil) != (most < 10) {
+			t.Errorf("with at most %d: %v", most, err)
+		}
 	}
 }
 
@@ -764,7 +810,7 @@ func TestRelays(t *testing.T) {
 			if n := r.lacks(); n > 0 {
 				t.Fatalf("seed %d: %d are lacked, of a relay that shows %d: %v", seed, n, r.shows, r.log)
 			}
-			if r.shows == 0 && r.known.Truncates {
+			if r.shows == 0 && r.truncates {
 				t.Fatalf("seed %d: an honest relay is taken for one that cuts: %v", seed, r.log)
 			}
 		}

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -15,10 +16,11 @@ type fetching struct {
 	late    []nostr.ID            // requested once, or by others, and not arrived
 	missing map[nostr.ID]struct{} // requested twice, and not arrived
 	round   round
-	chunk   int // ids per request, where the relay gives fewer than usual; else 0
-	paid    int // such small requests of which all arrived
-	vain    int // and of which not all did: the relay withholds the others
-	nothing int // requests in a row of which nothing arrived
+	chunk   int      // ids per request, where the relay gives fewer than usual; else 0
+	paid    int      // such small requests of which all arrived
+	vain    int      // and of which not all did: the relay withholds the others
+	nothing int      // requests in a row of which nothing arrived
+	batches []*Batch // requested, and not decided in full
 }
 
 // mostInVain is how many requests in a row bring nothing, until graspd looks for the rest in pages alone.
@@ -33,8 +35,21 @@ const (
 	paged        // the whole filter is paged for the missing ones
 )
 
-// Needs returns the ids to look up or to request.
-func (n *fetching) Needs() []nostr.ID { return n.need }
+// Needs returns how many ids are to be looked up or requested.
+func (n *fetching) Needs() int { return len(n.need) }
+
+// Fetching reports whether an event is to be requested, or was and is not decided.
+func (n *fetching) Fetching() bool { return len(n.need)+len(n.batches) > 0 }
+
+// AddAwaited adds the ids that are requested now or next.
+func (n *fetching) AddAwaited(to map[nostr.ID]struct{}) {
+	for _, id := range n.need {
+		to[id] = struct{}{}
+	}
+	for _, b := range n.batches {
+		maps.Copy(to, b.lacks)
+	}
+}
 
 // lack notes an id that the relay has and that is not here.
 func (n *fetching) lack(id nostr.ID) { n.need, n.unread = append(n.need, id), true }
@@ -47,8 +62,8 @@ type Batch struct {
 	small bool                  // they are a small portion
 }
 
-// Ask returns the next ids to request, at most as many as most says.
-func (n *Comparison) Ask(most int) *Batch {
+// ask returns the next ids to request, at most as many as most says.
+func (n *Comparison) ask(most int) *Batch {
 	k := min(len(n.need), most)
 	if n.chunk > 0 {
 		k = min(k, n.chunk)
@@ -60,7 +75,7 @@ func (n *Comparison) Ask(most int) *Batch {
 			b.ids = append(b.ids, id)
 		}
 	}
-	n.need = n.need[k:]
+	n.need, n.batches = n.need[k:], append(n.batches, b)
 	return b
 }
 
@@ -70,20 +85,20 @@ func (b *Batch) IDs() []nostr.ID { return b.ids }
 // Lacks returns the requested ids that did not arrive yet. The caller does not change the map.
 func (b *Batch) Lacks() map[nostr.ID]struct{} { return b.lacks }
 
-// Of reports whether the batch belongs to a comparison.
-func (b *Batch) Of(n *Comparison) bool { return b.of == n }
+// end takes out a batch that is over.
+func (n *fetching) end(b *Batch) {
+	n.batches = slices.DeleteFunc(n.batches, func(x *Batch) bool { return x == b })
+}
 
 // Came records that the event of an id is here now.
 func (b *Batch) Came(id nostr.ID) { delete(b.lacks, id) }
-
-// Shown takes an event that comes, before the door decides it: its time is known now.
-func (b *Batch) Shown(x nostr.Stamp) { b.of.edge.date(x.ID, x.CreatedAt) }
 
 // Answered records that the request is answered and all that came is decided. Where some events
 // of a request in the second round arrived and some did not, the relay gives fewer at once: the
 // rest is requested in smaller portions, as long as that pays. A portion of which nothing arrives is missing.
 func (b *Batch) Answered() {
 	n := b.of
+	n.end(b)
 	got := len(b.ids) - len(b.lacks)
 	n.count(b, got)
 	if got == len(b.ids) {
@@ -141,6 +156,7 @@ func (n *fetching) miss(id nostr.ID) {
 
 // PutBack records that the relay did not answer the request: what did not arrive is needed as before.
 func (b *Batch) PutBack() {
+	b.of.end(b)
 	for _, id := range b.ids {
 		if _, gone := b.lacks[id]; gone {
 			b.of.need = append(b.of.need, id)
@@ -153,7 +169,7 @@ func (b *Batch) PutBack() {
 func (n *Comparison) LookedUp(unknown []nostr.ID, known []nostr.Stamp, others func() map[nostr.ID]struct{}) {
 	n.need, n.unread = unknown, false
 	for _, x := range known {
-		n.edge.date(x.ID, x.CreatedAt)
+		n.oldest.date(x.ID, x.CreatedAt)
 	}
 	if n.round == first && others != nil {
 		n.skip(others())
