@@ -90,7 +90,7 @@ func TestRootEventsRiseOnceAMinute(t *testing.T) {
 		d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 4})
 		d.pass(10 * time.Minute)
 		d.sent = nil
-		swept := d.peer.Status().SweptRoots
+		polled := d.peer.Status().SweptRoots
 		for i := range 11 {
 			if fresh {
 				roots[i] = f.Issue(3000*86_400, address(key(0), "x"))
@@ -117,8 +117,8 @@ func TestRootEventsRiseOnceAMinute(t *testing.T) {
 		if n := len(d.requests(peer.Live)); n != 2 {
 			t.Errorf("new %v: %d live REQs after a minute", fresh, n)
 		}
-		if n := d.peer.Status().SweptRoots - swept; n > 11 {
-			t.Errorf("new %v: %d more are swept", fresh, n)
+		if n := d.peer.Status().SweptRoots - polled; n > 11 {
+			t.Errorf("new %v: %d more are polled", fresh, n)
 		}
 	}
 }

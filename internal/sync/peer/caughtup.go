@@ -14,8 +14,8 @@ func (p *Peer) CaughtUp() bool {
 	if c == nil || !p.confirmed.Has(want.Announcements) || c.paused() {
 		return false
 	}
-	if c.side.Any(func(l *livesubs.REQ) bool { return !l.Open }) ||
-		slices.ContainsFunc(c.side.Waiting(), func(w *livesubs.Waiting) bool { return w.After <= p.now.Mono }) {
+	if c.planner.Any(func(l *livesubs.REQ) bool { return !l.Open }) ||
+		slices.ContainsFunc(c.planner.Waiting(), func(w *livesubs.Waiting) bool { return w.After <= p.now.Mono }) {
 		return false
 	}
 	open := 0

@@ -52,7 +52,7 @@ func (p *Peer) connected(in Connected) {
 		if p.held.Has(it) {
 			l.Since = since
 		}
-		p.conn.side.Queue(l)
+		p.conn.planner.Queue(l)
 	}
 	p.report(LevelInfo, "connected", "quick", quick)
 }
@@ -116,7 +116,7 @@ func (p *Peer) tooLong(bytes int) bool {
 // What was in flight is forgotten; the mark stays where it was.
 func (p *Peer) fail(what, reason string) {
 	if p.conn != nil {
-		p.conn.forgetSwept()
+		p.conn.forgetPolled()
 		if p.conn.leaves(p.lastAlive.Add(-p.cfg.QuickReconnect).Unix()) {
 			p.dialing.Progress()
 		}

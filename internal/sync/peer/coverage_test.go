@@ -233,15 +233,15 @@ func TestCoverageOfANewRevision(t *testing.T) {
 	}
 }
 
-// Sweeping compares again what was compared; it counts once.
-func TestCoverageOfSweptItems(t *testing.T) {
+// Polling compares again what was compared; it counts once.
+func TestCoverageOfPolledItems(t *testing.T) {
 	s := newShelves(t, 3000)
 	s.put(100, 10, nostr.Tag{"E", s.root(0)})
 	s.put(100, 40, nostr.Tag{"a", address(key(0), "x")})
 	s.connect(s.want(), capacity.Limits{MaxSubscriptions: 5})
 	s.pass(5 * time.Hour)
 	if n := s.peer.Status().SweptRoots; n == 0 || s.coverage() != 0.75 {
-		t.Errorf("%d swept, covered %v", n, s.coverage())
+		t.Errorf("%d polled, covered %v", n, s.coverage())
 	}
 }
 

@@ -16,7 +16,7 @@ func (p *Peer) setWant(w *want.Want) {
 	p.dialing.Revive(p.now, w, p.conn != nil)
 	add := func(it want.Item) {
 		if p.wanted.Add(it) && p.conn != nil {
-			p.conn.side.Queue(p.conn.lotOf(it))
+			p.conn.planner.Queue(p.conn.lotOf(it))
 		}
 	}
 	sub := func(it want.Item) {
@@ -27,7 +27,7 @@ func (p *Peer) setWant(w *want.Want) {
 			p.held.Drop(it)
 			p.suspects.under.Drop(it)
 			if p.conn != nil {
-				p.conn.side.Unwanted(it)
+				p.conn.planner.Unwanted(it)
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func (p *Peer) setWant(w *want.Want) {
 	if old != nil && p.conn != nil {
 		p.want.Roused(old, func(it want.Item) {
 			if p.wanted.Has(it) {
-				p.conn.side.Rouse(it)
+				p.conn.planner.Touch(it)
 			}
 		})
 	}

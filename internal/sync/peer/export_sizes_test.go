@@ -76,14 +76,14 @@ func (c *connection) bounds(p *Peer) []bound {
 		settling += len(t.undecided)
 	}
 	all := []bound{
-		{"live REQs", c.side.Len(), capacity.MostSubs},
-		{"lots that wait", len(c.side.Waiting()), p.wanted.Len()},
-		{"sweeps", len(c.side.Sweeps()), p.wanted.Len()},
-		{"root events that rise", c.side.Rising(), p.wanted.Len()},
+		{"live REQs", c.planner.Len(), capacity.MostSubs},
+		{"lots that wait", len(c.planner.Waiting()), p.wanted.Len()},
+		{"polls", len(c.planner.Polls()), p.wanted.Len()},
+		{"root events that rise", c.planner.Promotions(), p.wanted.Len()},
 		{"groups", len(c.groups), p.wanted.Len() + 1}, // one that compares everything
 		{"tasks that run", len(c.running), capacity.RequestsAtOnce},
 		{"tasks that were put off", len(c.later), open},
-		{"requests", len(c.requests), c.side.Len() + len(c.running) + settling},
+		{"requests", len(c.requests), c.planner.Len() + len(c.running) + settling},
 		{"CLOSEs that are remembered", closed, refusal.MostCloses},
 		{"CLOSEs to be sent again", again, refusal.MostCloses},
 		{"items that came late", late, gaps.MostLate},

@@ -51,17 +51,17 @@ func (p *Peer) HeldItems() int { return p.held.Len() }
 // Mark returns the last sign of life for which nothing is held.
 func (p *Peer) Mark() backoff.Now { return p.mark }
 
-// Swept says whether any item has no live REQ and is swept instead.
-func (p *Peer) Swept() bool {
-	return p.conn != nil && (len(p.conn.side.Sweeps()) > 0 || slices.ContainsFunc(p.conn.groups, func(g *group) bool { return g.swept }))
+// Polled says whether any item has no live REQ and is polled instead.
+func (p *Peer) Polled() bool {
+	return p.conn != nil && (len(p.conn.planner.Polls()) > 0 || slices.ContainsFunc(p.conn.groups, func(g *group) bool { return g.polled }))
 }
 
-// SweptIDs returns the root events that wait for their turn.
-func (p *Peer) SweptIDs() (ids []nostr.ID) {
+// PolledIDs returns the root events that wait for their turn.
+func (p *Peer) PolledIDs() (ids []nostr.ID) {
 	if p.conn == nil {
 		return nil
 	}
-	for _, s := range p.conn.side.Sweeps() {
+	for _, s := range p.conn.planner.Polls() {
 		for _, it := range s.Items {
 			if s.Layer == want.LayerRoots {
 				ids = append(ids, p.want.Root(it))
@@ -78,8 +78,8 @@ func (p *Peer) Bears() any { return p.conn.limits }
 // still bear.
 func (p *Peer) Displaces(rank int64) bool {
 	limits := p.conn.limits
-	for _, l := range p.conn.side.REQs() {
-		if l.Apart != itemset.Together || !limits.Fits(l.Size, limits.Dense()) {
+	for _, l := range p.conn.planner.REQs() {
+		if l.Isolation != itemset.Shared || !limits.Fits(l.Size, limits.Dense()) {
 			continue
 		}
 		for _, x := range l.Lots() {
@@ -166,23 +166,23 @@ func (c *connection) check(p *Peer, wanted map[Item]bool) error {
 			}
 			group[it] = g
 		}
-		if g.swept {
-			if err := put("swept group", g.Lot); err != nil {
+		if g.polled {
+			if err := put("polled group", g.Lot); err != nil {
 				return err
 			}
 		}
 	}
 	last := time.Duration(0)
-	for _, s := range c.side.Sweeps() {
-		if err := put("sweep", s.Lot); err != nil {
+	for _, s := range c.planner.Polls() {
+		if err := put("poll", s.Lot); err != nil {
 			return err
 		}
 		if s.At < last {
-			return fmt.Errorf("a sweep is due at %v, before the one in front of it", s.At)
+			return fmt.Errorf("a poll is due at %v, before the one in front of it", s.At)
 		}
 		last = s.At
 	}
-	for _, w := range c.side.Waiting() {
+	for _, w := range c.planner.Waiting() {
 		if err := put("waiting", w.Lot); err != nil {
 			return err
 		}
@@ -193,10 +193,10 @@ func (c *connection) check(p *Peer, wanted map[Item]bool) error {
 		}
 	}
 	open := make(map[Item]bool)
-	if err := c.side.Check(p.want); err != nil {
+	if err := c.planner.Check(p.want); err != nil {
 		return err
 	}
-	for _, l := range c.side.REQs() {
+	for _, l := range c.planner.REQs() {
 		for _, x := range l.Lots() {
 			if err := put("live "+l.Sub, x); err != nil {
 				return err
@@ -221,13 +221,13 @@ func (c *connection) check(p *Peer, wanted map[Item]bool) error {
 			return fmt.Errorf("item %d is suspected and confirmed", it)
 		case group[it] != nil && where == "waiting":
 			return fmt.Errorf("item %d is asked before it has a live REQ", it)
-		case group[it] == nil && !p.confirmed.Has(it) && where == "sweep":
-			return fmt.Errorf("item %d is swept, not confirmed and not asked", it)
+		case group[it] == nil && !p.confirmed.Has(it) && where == "poll":
+			return fmt.Errorf("item %d is polled, not confirmed and not asked", it)
 		case group[it] == nil && !p.confirmed.Has(it) && open[it]:
 			return fmt.Errorf("item %d is followed, not confirmed and not asked", it)
 		}
 	}
-	for _, w := range c.side.Waiting() {
+	for _, w := range c.planner.Waiting() {
 		if w.After == backoff.Never && !p.demands.auth.Awaited() {
 			return fmt.Errorf("items wait for a verdict on AUTH that is not to come")
 		}
@@ -273,7 +273,7 @@ func (p *Peer) Suspects() int { return p.suspects.under.Len() }
 
 // putOff says whether an item waits for a time to come, with its live REQ or with its stored filters.
 func (c *connection) putOff(it want.Item, now time.Duration) bool {
-	return slices.ContainsFunc(c.side.Waiting(), func(w *livesubs.Waiting) bool { return w.After > now && slices.Contains(w.Items, it) }) ||
+	return slices.ContainsFunc(c.planner.Waiting(), func(w *livesubs.Waiting) bool { return w.After > now && slices.Contains(w.Items, it) }) ||
 		slices.ContainsFunc(c.later, func(t *task) bool { return slices.Contains(t.group.Items, it) })
 }
 
@@ -316,7 +316,7 @@ func (c *connection) checkTasks(awaited bool) error {
 		}
 	}
 	for sub, r := range c.requests {
-		if r.sub != sub || r.task != nil && r.task.req != r && !r.isUndecided() || r.live != nil && !slices.Contains(c.side.REQs(), r.live) {
+		if r.sub != sub || r.task != nil && r.task.req != r && !r.isUndecided() || r.live != nil && !slices.Contains(c.planner.REQs(), r.live) {
 			return fmt.Errorf("request %s belongs to nothing", sub)
 		}
 	}

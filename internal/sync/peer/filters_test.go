@@ -175,7 +175,7 @@ func TestPacking(t *testing.T) {
 			if got[v] == 0 {
 				fail("%s is never asked for", v)
 			}
-			if live[v] == 0 && !d.peer.Swept() {
+			if live[v] == 0 && !d.peer.Polled() {
 				fail("%s is not followed", v)
 			}
 		}
@@ -204,7 +204,7 @@ func TestPackingWastesLittle(t *testing.T) {
 			t.Errorf("%s has %d bytes only", q.Sub, n)
 		}
 	}
-	// The newest are live, the oldest are swept.
+	// The newest are live, the oldest are polled.
 	oldest := map[string]bool{}
 	for i, id := range wanttest.RootIDs(f.Wants[here], f.Wants[here].Repos[0]) {
 		if i < 1000 {
@@ -213,10 +213,10 @@ func TestPackingWastesLittle(t *testing.T) {
 	}
 	for v := range asks(d.following()) {
 		if oldest[v] {
-			t.Fatal("a root event is live that is older than thousands that are swept")
+			t.Fatal("a root event is live that is older than thousands that are polled")
 		}
 	}
 	if n := d.peer.Status().SweptRoots; n < 5000 || n > 11_000 {
-		t.Errorf("%d root events are swept", n)
+		t.Errorf("%d root events are polled", n)
 	}
 }

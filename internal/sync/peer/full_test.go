@@ -29,7 +29,7 @@ func fills(t *testing.T, c peer.Config, roots, most int) (d *driver, refused *in
 }
 
 // TestARelayThatBoundsAllFiltersTogether: what it bears is learned from few refusals and used, for the newest root events;
-// all others are swept, and all is confirmed within minutes.
+// all others are polled, and all is confirmed within minutes.
 func TestARelayThatBoundsAllFiltersTogether(t *testing.T) {
 	const roots, most = 3000, 3000
 	d, refused := fills(t, peer.Config{}, roots, most)
@@ -39,7 +39,7 @@ func TestARelayThatBoundsAllFiltersTogether(t *testing.T) {
 		t.Errorf("%d refusals, %+v", *refused, s)
 	}
 	if s.SweptRoots == 0 || s.SweptRoots > roots-most/3*2/3 || s.LiveREQs < 3 {
-		t.Errorf("%d of %d root events are swept, %d live REQs", s.SweptRoots, roots, s.LiveREQs)
+		t.Errorf("%d of %d root events are polled, %d live REQs", s.SweptRoots, roots, s.LiveREQs)
 	}
 	newest := map[string]bool{}
 	repository := false
@@ -64,7 +64,7 @@ func TestARelayThatBoundsAllFiltersTogether(t *testing.T) {
 }
 
 // TestStoredRequestsHaveRoomBesideTheLiveOnes: where a relay bears all live REQs and nothing beside them, the oldest root
-// events are swept, so that anything stored can be asked for at all.
+// events are polled, so that anything stored can be asked for at all.
 func TestStoredRequestsHaveRoomBesideTheLiveOnes(t *testing.T) {
 	const roots = 2000
 	free, _ := fills(t, peer.Config{NoNegentropy: true}, roots, 1<<30)
@@ -77,7 +77,7 @@ func TestStoredRequestsHaveRoomBesideTheLiveOnes(t *testing.T) {
 	d, refused := fills(t, peer.Config{NoNegentropy: true}, roots, all+20)
 	d.pass(10 * time.Minute)
 	if s := d.peer.Status(); !d.peer.AllConfirmed() || s.SweptRoots == 0 || s.SweptRoots > roots/2 || *refused == 0 || *refused > 10 {
-		t.Errorf("%d refusals, %d swept, %+v", *refused, s.SweptRoots, s)
+		t.Errorf("%d refusals, %d polled, %+v", *refused, s.SweptRoots, s)
 	}
 }
 

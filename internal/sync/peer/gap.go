@@ -17,7 +17,7 @@ func gapLevel(grave bool) Level {
 
 // noteGap counts and reports a gap if e, which request r brought first, is one.
 func (p *Peer) noteGap(r *request, e *nostr.Event) {
-	if r.task == nil || r.task.group.swept || e == nil || !gaps.OldEnough(e, p.now) {
+	if r.task == nil || r.task.group.polled || e == nil || !gaps.OldEnough(e, p.now) {
 		return
 	}
 	g := r.task.group

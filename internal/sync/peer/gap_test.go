@@ -212,8 +212,8 @@ func TestNoGapsWhereTheClockWasSet(t *testing.T) {
 	}
 }
 
-// Swept items have no live REQ, so nothing is missing from it.
-func TestSweptItemsHaveNoGaps(t *testing.T) {
+// Polled items have no live REQ, so nothing is missing from it.
+func TestPolledItemsHaveNoGaps(t *testing.T) {
 	f, w := small(t, 3000)
 	d := newDriver(t, peer.Config{NoNegentropy: true})
 	m := mint{N: 1 << 32}
@@ -232,7 +232,7 @@ func TestSweptItemsHaveNoGaps(t *testing.T) {
 	e = m.Event(nostr.KindComment, key(9), epoch.Add(20*time.Minute).Unix(), nostr.Tag{"E", wanttest.RootIDs(oldest, oldest.Repos[0])[0].String()})
 	d.pass(2 * time.Hour)
 	if d.peer.Status().SweptRoots == 0 || !found || d.peer.Gaps() != 0 {
-		t.Errorf("%d gaps, found %v, %d swept", d.peer.Gaps(), found, d.peer.Status().SweptRoots)
+		t.Errorf("%d gaps, found %v, %d polled", d.peer.Gaps(), found, d.peer.Status().SweptRoots)
 	}
 }
 

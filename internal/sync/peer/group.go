@@ -11,10 +11,10 @@ import (
 type group struct {
 	itemset.Lot
 	class      Class
-	swept      bool          // there is no live REQ for them
+	polled     bool          // there is no live REQ for them
 	over       bool          // done or abandoned
 	unfiltered *unfiltered   // has the group compared without a filter; nil = by filters of its items
-	due        time.Duration // of swept items that were confirmed before: when their turn came
+	due        time.Duration // of polled items that were confirmed before: when their turn came
 	tasks      []*task       // made when it is begun: thousands of groups may wait
 	open       int           // tasks not done
 }

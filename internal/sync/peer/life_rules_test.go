@@ -435,7 +435,7 @@ func TestLimitZeroRefused(t *testing.T) {
 }
 
 // Every way of saying "too many subscriptions": what is live stays within it,
-// and everything is followed or swept.
+// and everything is followed or polled.
 func TestTooManySubscriptions(t *testing.T) {
 	for _, how := range []string{"closed", "notice", "late"} {
 		for _, most := range []int{1, 2, 3, 4, 6} {

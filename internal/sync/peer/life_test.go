@@ -226,7 +226,7 @@ func (w *world) settle() {
 		s := w.peer.Status()
 		w.fail("a relay that behaves is not settled: %+v", s)
 	}
-	if w.peer.Swept() {
+	if w.peer.Polled() {
 		w.run(w.mono+26*time.Hour, nil)
 	}
 	for _, e := range w.missing() {
@@ -247,7 +247,7 @@ func (w *world) settle() {
 		w.appear(age)
 	}
 	lag := 5 * time.Minute
-	if w.peer.Swept() {
+	if w.peer.Polled() {
 		lag = 3 * time.Hour
 	}
 	w.run(w.mono+lag, nil)
@@ -262,7 +262,7 @@ func (w *world) settle() {
 // comes live.
 func (w *world) talk() {
 	for range 3 {
-		ids, now := w.peer.SweptIDs(), w.unix()
+		ids, now := w.peer.PolledIDs(), w.unix()
 		if len(ids) == 0 || !w.settled() || !w.peer.Displaces(now-now%3600) {
 			return
 		}

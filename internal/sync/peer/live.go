@@ -11,8 +11,8 @@ import (
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
-// following is the live part of a connection. It sends and closes live REQs as livesubs.Side decides, and has the stored side catch up with the items
-// that they follow. A wanted item stands in exactly one place of livesubs.Side, or is under suspicion.
+// following is the live part of a connection. It sends and closes live REQs as livesubs.Planner decides, and has the stored side catch up with the items
+// that they follow. A wanted item stands in exactly one place of livesubs.Planner, or is under suspicion.
 type following struct {
 	*stepContext
 	*itemState
@@ -21,11 +21,11 @@ type following struct {
 	stored     *catchup
 	suspects   *suspects
 	unfiltered *unfiltered
-	side       livesubs.Side
+	planner    livesubs.Planner
 	followed   gaps.Times
 }
 
-// facts are what livesubs.Side decides by now. A filter carries more values than usual where the usual
+// facts are what livesubs.Planner decides by now. A filter carries more values than usual where the usual
 // number would not fit the relay's limits.
 func (f *following) facts() livesubs.Facts {
 	repos := len(f.want.Repos)
@@ -39,21 +39,21 @@ func (f *following) facts() livesubs.Facts {
 func (f *following) lotOf(it want.Item) itemset.Lot {
 	l := itemset.Lot{Layer: f.want.Layer(it), Items: []want.Item{it}}
 	if l.Layer == want.LayerRepositories && f.want.Repository(it).Odd {
-		l.Apart = itemset.ApartLong
+		l.Isolation = itemset.OddValue
 	}
-	l.Apart = f.apart(l)
+	l.Isolation = f.isolation(l)
 	return l
 }
 
-// apart returns what keeps the items of a lot apart from others now.
-func (f *following) apart(l itemset.Lot) itemset.Apart {
+// isolation returns why the items of a lot stand in REQs of their own now.
+func (f *following) isolation(l itemset.Lot) itemset.Isolation {
 	switch {
 	case l.Layer != want.LayerAnnouncements:
-		return l.Apart
+		return l.Isolation
 	case f.demands.kinds.Emptied():
-		return itemset.ApartBare
+		return itemset.NeedsNoKinds
 	}
-	return itemset.Together
+	return itemset.Shared
 }
 
 // holding returns a function that matches the groups which ask for an item of lots.
@@ -64,13 +64,13 @@ func holding(lots []itemset.Lot) func(*group) bool {
 
 // tend opens, merges and closes live REQs.
 func (f *following) tend() {
-	if f.side.Shrunk() {
+	if f.planner.Shrunk() {
 		f.shrink()
 	}
-	for _, l := range f.side.REQs() {
+	for _, l := range f.planner.REQs() {
 		switch {
 		case !l.Overdue(f.now.Mono):
-		case f.noticed > l.Sent.Mono && f.demands.names.Mute(l.Manner):
+		case f.noticed > l.Sent.Mono && f.demands.names.Mute(l.RequestMode):
 			f.closeLive(l)
 			f.requeue(l.Lots(), l.Sent.Wall, f.now.Mono, l.Tries)
 			continue
@@ -84,10 +84,10 @@ func (f *following) tend() {
 		}
 	}
 	f.closeExcess()
-	f.rise()
+	f.promote()
 	f.openWaiting()
 	if !f.paused() {
-		f.make(f.side.Merge(f.facts()))
+		f.make(f.planner.Merge(f.facts()))
 	}
 }
 
@@ -99,7 +99,7 @@ func (f *following) openWaiting() {
 	}
 	f.suspects.suspectOdd()
 	for more := true; more && !f.paused(); {
-		m := f.side.Next(f.facts())
+		m := f.planner.Next(f.facts())
 		f.make(m)
 		more = m.More
 	}
@@ -107,8 +107,8 @@ func (f *following) openWaiting() {
 
 // make makes a move of the live side.
 func (f *following) make(m livesubs.Move) {
-	for _, x := range m.Swept {
-		f.sweep(x)
+	for _, x := range m.Unfollowed {
+		f.pollInstead(x)
 	}
 	if m.Load == nil {
 		return
@@ -124,8 +124,8 @@ func (f *following) make(m livesubs.Move) {
 	f.openLive(m.Load, m.Values)
 }
 
-// sweep closes the REQ of swept items, if they had one, and asks for their stored events.
-func (f *following) sweep(x livesubs.Swept) {
+// pollInstead closes the REQ of items that are polled from now on, if they had one, and asks for their stored events.
+func (f *following) pollInstead(x livesubs.Unfollowed) {
 	if x.REQ != nil {
 		f.closeLive(x.REQ)
 		f.stored.dropGroups(holding(x.REQ.Lots()))
@@ -135,16 +135,16 @@ func (f *following) sweep(x livesubs.Swept) {
 	}
 }
 
-// rise lets items that rise from the sweep wait for a live REQ.
-func (f *following) rise() {
-	if f.unfiltered.on || !f.side.MayRise(f.now.Mono) {
+// promote lets promoted items wait for a live REQ.
+func (f *following) promote() {
+	if f.unfiltered.on || !f.planner.MayPromote(f.now.Mono) {
 		return
 	}
-	for _, it := range f.side.Rise(f.facts(), f.stored.swept()) {
+	for _, it := range f.planner.Promote(f.facts(), f.stored.polled()) {
 		f.confirmed.Drop(it)
 		l := f.lotOf(it)
 		l.Since = itemset.AllAgain
-		f.side.Queue(l)
+		f.planner.Queue(l)
 	}
 }
 
@@ -156,18 +156,18 @@ func (f *following) openAll() {
 	if f.unfiltered.req != nil {
 		f.suspects.suspectOdd()
 	}
-	if lots := f.side.TakeAll(f.now.Mono); len(lots) > 0 {
+	if lots := f.planner.TakeAll(f.now.Mono); len(lots) > 0 {
 		f.unfiltered.open(lots)
 	}
 }
 
 // closeAll closes all live REQs. Their items wait, and all stored events of the items are asked for anew.
 func (f *following) closeAll() {
-	for _, l := range f.side.REQs() {
+	for _, l := range f.planner.REQs() {
 		f.closeLive(l)
 		for _, x := range l.Lots() {
 			x.Since = itemset.AllStored
-			f.side.Requeue(x, 0, 0)
+			f.planner.Requeue(x, 0, 0)
 		}
 	}
 }
@@ -197,15 +197,15 @@ func (f *following) openLive(l *livesubs.REQ, values int) {
 func (f *following) sendLive(l *livesubs.REQ, filters []nostr.Filter, values int) {
 	limit := f.limits.Limit()
 	how := livesubs.Sending{Sub: f.newSub("l"), Now: f.now, Filters: filters, Limit: limit, Values: values}
-	how.Manner = f.demands.manner(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
-	filters = f.demands.withoutUpper(filters, &how.Manner)
+	how.RequestMode = f.demands.requestMode(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
+	filters = f.demands.withoutUpper(filters, &how.RequestMode)
 	how.Filters = filters
 	for i := range filters {
-		filters[i] = how.Manner.Mode.With(filters[i])
+		filters[i] = how.RequestMode.Mode.With(filters[i])
 		filters[i].Limit = &limit
 	}
-	f.side.Send(l, how)
-	f.add(&request{sub: how.Sub, live: l, Manner: how.Manner})
+	f.planner.Send(l, how)
+	f.add(&request{sub: how.Sub, live: l, RequestMode: how.RequestMode})
 	f.paced()
 	f.effect(Request{Sub: how.Sub, Class: Live, Filters: filters})
 }
@@ -230,7 +230,7 @@ func (f *following) heard(l *livesubs.REQ) bool { return f.requests[l.Sub].answe
 // closeUnanswered closes the live REQs that never got an EOSE; their items get other REQs.
 // The relay may have lost such a REQ, and graspd would not learn of that otherwise.
 func (f *following) closeUnanswered() {
-	for _, l := range f.side.REQs() {
+	for _, l := range f.planner.REQs() {
 		if l.Open && !f.heard(l) {
 			f.closeLive(l)
 		}
@@ -240,7 +240,7 @@ func (f *following) closeUnanswered() {
 // closeLive closes a live REQ. The caller has taken care of the items.
 func (f *following) closeLive(l *livesubs.REQ) {
 	f.closeReq(l.Sub)
-	f.side.Drop(l)
+	f.planner.Drop(l)
 	delete(f.requests, l.Sub)
 	if l.Whole {
 		f.unfiltered.closed()
@@ -251,7 +251,7 @@ func (f *following) closeLive(l *livesubs.REQ) {
 // REQs that serve nothing then.
 func (f *following) shrink() {
 	gone := func(it want.Item) bool { return !f.wanted.Has(it) }
-	for _, l := range f.side.Shrink(f.want, gone) {
+	for _, l := range f.planner.Shrink(f.want, gone) {
 		f.closeLive(l)
 	}
 	f.stored.lose(gone)
@@ -262,7 +262,7 @@ func (f *following) shrink() {
 func (f *following) reopenMute() {
 	mute := func(l *livesubs.REQ) bool { return !f.heard(l) }
 	f.cancelMergeOf(mute)
-	for _, l := range f.side.REQs() {
+	for _, l := range f.planner.REQs() {
 		if mute(l) {
 			f.closeLive(l)
 			f.requeue(l.Lots(), l.Sent.Wall, f.now.Mono, l.Tries)
@@ -273,11 +273,11 @@ func (f *following) reopenMute() {
 // reopenOutdated sends the live REQs again that went out without the kinds that the relay
 // needs, or with kinds that the relay does not need.
 func (f *following) reopenOutdated() {
-	if !f.side.Any(f.demands.outdated) {
+	if !f.planner.Any(f.demands.outdated) {
 		return
 	}
 	f.cancelMergeOf(f.demands.outdated)
-	for _, l := range f.side.REQs() {
+	for _, l := range f.planner.REQs() {
 		if f.demands.outdated(l) {
 			f.closeLive(l)
 			f.requeue(l.Lots(), f.now.Wall, 0, 0)
@@ -287,7 +287,7 @@ func (f *following) reopenOutdated() {
 
 // cancelMerge ends the merge that is under way, if there is one.
 func (f *following) cancelMerge() {
-	if m := f.side.Cancel(f.now.Mono); m != nil {
+	if m := f.planner.Cancel(f.now.Mono); m != nil {
 		f.closeLive(m)
 		f.requeue(m.Lots(), f.now.Wall, 0, 0)
 	}
@@ -295,20 +295,20 @@ func (f *following) cancelMerge() {
 
 // cancelMergeOf ends the merge that is under way, if is matches its new REQ or a REQ that this would replace.
 func (f *following) cancelMergeOf(is func(*livesubs.REQ) bool) {
-	if f.side.Merges(is) {
+	if f.planner.Merges(is) {
 		f.cancelMerge()
 	}
 }
 
-// askAgain asks for all stored events of all wanted items again, but for the excepted ones. Swept items wait for a live REQ.
+// askAgain asks for all stored events of all wanted items again, but for the excepted ones. Polled items wait for a live REQ.
 func (f *following) askAgain(class Class, except func(want.Item) bool) {
-	placed := f.side.Anew(f.wanted.Has)
+	placed := f.planner.Anew(f.wanted.Has)
 	for _, it := range f.inOrder() {
 		if placed.Put(it) && !except(it) {
-			f.side.Queue(f.lotOf(it))
+			f.planner.Queue(f.lotOf(it))
 		}
 	}
-	for _, l := range f.side.REQs() {
+	for _, l := range f.planner.REQs() {
 		switch {
 		case !l.Open:
 		case l.Whole:
@@ -319,12 +319,12 @@ func (f *following) askAgain(class Class, except func(want.Item) bool) {
 	}
 }
 
-// unplace takes suspects out of live REQs, groups and sweeps, and out of the items
+// unplace takes suspects out of live REQs, groups and polls, and out of the items
 // that wait. The relay may ignore a whole live REQ because of one suspect: where the relay
 // never answered the REQ of a suspect, the other items of the REQ get another one.
 func (f *following) unplace(is func(want.Item) bool) {
 	f.cancelMergeOf(func(l *livesubs.REQ) bool { return l.Holds(is) })
-	for _, l := range f.side.REQs() {
+	for _, l := range f.planner.REQs() {
 		if !l.Holds(is) {
 			continue
 		}
@@ -335,6 +335,6 @@ func (f *following) unplace(is func(want.Item) bool) {
 		}
 	}
 	f.stored.regroupWithout(is)
-	f.side.Lose(is)
+	f.planner.Lose(is)
 	f.shrink()
 }

@@ -21,7 +21,7 @@ func (f *following) liveRefused(l *livesubs.REQ, text string, from time.Time) {
 		return
 	}
 	f.closeLive(l) // a relay may have kept some of its filters
-	if f.side.Lost(l, f.now.Mono) {
+	if f.planner.Lost(l, f.now.Mono) {
 		return
 	}
 	after := f.now.Mono
@@ -30,11 +30,11 @@ func (f *following) liveRefused(l *livesubs.REQ, text string, from time.Time) {
 		after += backoff.RetryDelay(l.Tries)
 	}
 	why := refusal.Of(text)
-	switch at, awaited := f.demands.wait(why, l.Manner); {
+	switch at, awaited := f.demands.wait(why, l.RequestMode); {
 	case awaited:
 		f.requeue(l.Lots(), from, at, l.Tries)
 		return
-	case f.demands.names.Doubted(l.Manner, text):
+	case f.demands.names.Doubted(l.RequestMode, text):
 		f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
 		return
 	case f.demands.withoutVanish(l, text, true), l.Kindless && f.demands.kinds.Refused(l.Mode, text),
@@ -54,7 +54,7 @@ func (f *following) liveRefused(l *livesubs.REQ, text string, from time.Time) {
 		f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
 		return
 	case why == refusal.TooBig || why == refusal.Full:
-		if l.Apart == itemset.Together {
+		if l.Isolation == itemset.Shared {
 			others := f.unopened()
 			f.limits.Learn(text, l.Refused(others))
 			switch {
@@ -88,14 +88,14 @@ const mostUnsure = 3
 
 // unopened reports whether there are live REQs that are not open yet.
 func (f *following) unopened() bool {
-	return slices.ContainsFunc(f.side.REQs(), func(l *livesubs.REQ) bool { return !l.Open && f.requests[l.Sub] != nil })
+	return slices.ContainsFunc(f.planner.REQs(), func(l *livesubs.REQ) bool { return !l.Open && f.requests[l.Sub] != nil })
 }
 
 // requeue takes items that no live REQ serves any more back among those that wait.
 func (f *following) requeue(lots []itemset.Lot, from time.Time, after time.Duration, tries int) {
 	for _, l := range f.unfollow(lots, from) {
-		l.Apart = f.apart(l)
-		f.side.Requeue(l, after, tries)
+		l.Isolation = f.isolation(l)
+		f.planner.Requeue(l, after, tries)
 	}
 }
 
@@ -108,7 +108,7 @@ func (f *following) unfollow(lots []itemset.Lot, from time.Time) []itemset.Lot {
 	var out []itemset.Lot
 	for _, l := range lots {
 		for _, it := range l.Items {
-			again := itemset.Lot{Layer: l.Layer, Apart: l.Apart, Since: l.Since, Items: []want.Item{it}}
+			again := itemset.Lot{Layer: l.Layer, Isolation: l.Isolation, Since: l.Since, Items: []want.Item{it}}
 			if f.confirmed.Drop(it) {
 				again.Since = since
 			}
@@ -120,7 +120,7 @@ func (f *following) unfollow(lots []itemset.Lot, from time.Time) []itemset.Lot {
 
 // fewer learns that the relay bears no more REQs than are left after one was refused as too many.
 func (f *following) fewer(tries int) {
-	f.connState.fewer(f.side.Len()+f.stored.openREQs(), tries)
+	f.connState.fewer(f.planner.Len()+f.stored.openREQs(), tries)
 	f.cancelMerge()
 }
 
@@ -128,7 +128,7 @@ func (f *following) fewer(tries int) {
 // where all of them are too much together.
 func (f *following) closeExcess() {
 	for !f.paused() {
-		l := f.side.Excess(f.limits.Live())
+		l := f.planner.Excess(f.limits.Live())
 		if l == nil {
 			break
 		}
@@ -137,11 +137,11 @@ func (f *following) closeExcess() {
 		f.requeue(l.Lots(), f.now.Wall, 0, 0)
 	}
 	for !f.paused() {
-		x, ok := f.side.Unborne(f.facts())
+		x, ok := f.planner.Unborne(f.facts())
 		if !ok {
 			return
 		}
-		f.sweep(x)
+		f.pollInstead(x)
 	}
 }
 

@@ -65,8 +65,8 @@ func TestMerging(t *testing.T) {
 			d.pass(10 * time.Second)
 			roots = append(roots, e.ID.String())
 		}
-		if !d.peer.AllConfirmed() || d.peer.Swept() || d.most > subs {
-			t.Fatalf("%d REQs allowed: settled %v, swept %v, %d at once", subs, d.peer.AllConfirmed(), d.peer.Swept(), d.most)
+		if !d.peer.AllConfirmed() || d.peer.Polled() || d.most > subs {
+			t.Fatalf("%d REQs allowed: settled %v, polled %v, %d at once", subs, d.peer.AllConfirmed(), d.peer.Polled(), d.most)
 		}
 		sent, filters := 0, 0
 		for _, r := range d.requests(peer.Live) {
@@ -232,8 +232,8 @@ func TestUnitedRefused(t *testing.T) {
 	}
 }
 
-// What comes while a REQ is about to open waits for it instead of being swept.
-func TestNothingSweptInHaste(t *testing.T) {
+// What comes while a REQ is about to open waits for it instead of being polled.
+func TestNothingPolledInHaste(t *testing.T) {
 	for _, subs := range []int{2, 4, 5} {
 		f, w := small(t, 3)
 		d := newDriver(t, peer.Config{})
@@ -252,8 +252,8 @@ func TestNothingSweptInHaste(t *testing.T) {
 			}
 			d.pass(3 * time.Second)
 		}
-		if d.peer.Swept() || !d.peer.AllConfirmed() {
-			t.Errorf("%d REQs allowed: swept %v, settled %v", subs, d.peer.Swept(), d.peer.AllConfirmed())
+		if d.peer.Polled() || !d.peer.AllConfirmed() {
+			t.Errorf("%d REQs allowed: polled %v, settled %v", subs, d.peer.Polled(), d.peer.AllConfirmed())
 		}
 	}
 }
@@ -284,7 +284,7 @@ func TestMergeRefused(t *testing.T) {
 }
 
 // 5,000 root events and a relay that bears 10 REQs of 10 filters.
-func TestSweep(t *testing.T) {
+func TestPolling(t *testing.T) {
 	_, w := small(t, 5000)
 	d := newDriver(t, peer.Config{})
 	d.refuse = func(r peer.Request) nostr.RelayMessage {

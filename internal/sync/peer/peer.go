@@ -186,10 +186,10 @@ func (p *Peer) frame(m nostr.RelayMessage) {
 //   - A full resync comes first, as it forgets what the others would go by.
 //   - What was not answered in time ends next: that frees places, and has items wait that those below then find.
 //   - A CLOSE that was thrown away is sent again before anything new counts against the relay's limit.
-//   - What the relay demands is settled before anything is sent, or it would go out in a manner that is refused again.
+//   - What the relay demands is settled before anything is sent, or it would go out in a mode that is refused again.
 //   - Asking as a whole ends before the live side looks, so that its items are followed in the same step.
 //   - The live side comes before the stored one: who is followed before they are caught up with misses nothing in between.
-//   - Sweeps and layer 4 only say what is due; then the stored side asks what fits. Where that ended asking as a whole, both sides
+//   - Polls and layer 4 only say what is due; then the stored side asks what fits. Where that ended asking as a whole, both sides
 //     go through what waits once more.
 //   - Coverage and the end of a visit go by how everything stands in the end.
 func (p *Peer) tend() {
@@ -224,7 +224,7 @@ func (p *Peer) tend() {
 	p.conn.reopenOutdated()
 	p.unfiltered.tend()
 	p.conn.tend()
-	p.conn.tendSweeps()
+	p.conn.tendPolls()
 	p.references.tend(p.resyncAt)
 	p.unfiltered.hasEnded()
 	p.conn.tendTasks()
@@ -241,14 +241,14 @@ func (p *Peer) tend() {
 func (p *Peer) authEnded() {
 	at := p.demands.retryAt()
 	p.conn.catchup.takeBack(at)
-	p.conn.side.PutForward(untilVerdict, at)
+	p.conn.planner.PutForward(untilVerdict, at)
 	if p.demands.auth.Granted() {
 		p.conn.reopenMute()
 	}
 }
 
 // recatch forgets what is confirmed and asks everything again, with live open.
-// Swept items are tried live again.
+// Polled items are tried live again.
 func (p *Peer) recatch(class Class) {
 	c := p.conn
 	p.left.pages, p.left.large = nil, nil

@@ -40,7 +40,7 @@ func readInPart(t *testing.T, seed uint64, telling bool) {
 	if !w.run(w.mono+30*time.Hour, func() bool { return w.peer.AllConfirmed() && !w.window && w.mono > time.Minute }) {
 		w.fail("not settled: %+v", w.peer.Status())
 	}
-	if w.peer.Swept() {
+	if w.peer.Polled() {
 		return // some is asked in turns
 	}
 	if missing := w.missing(); len(missing) > 0 {

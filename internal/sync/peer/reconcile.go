@@ -143,7 +143,7 @@ func (c *comparing) facts(t *task) reconcile.Facts {
 // fetch requests events by id.
 func (c *comparing) fetch(t *task, b *reconcile.Batch) {
 	f := nostr.Filter{IDs: b.IDs(), Limit: new(len(b.IDs()))}
-	if mode := c.stored.demands.mannerOf(t, t.filter).Mode; mode != demands.NoKinds { // the filter's own, where it has some
+	if mode := c.stored.demands.requestModeOf(t, t.filter).Mode; mode != demands.NoKinds { // the filter's own, where it has some
 		f.Kinds = mode.With(t.filter).Kinds
 	}
 	r := c.stored.request(t, asksIDs, f)
@@ -153,7 +153,7 @@ func (c *comparing) fetch(t *task, b *reconcile.Batch) {
 
 // load has the local set loaded. The NEG-OPEN follows when the set is there.
 func (c *comparing) load(t *task, window paging.Span) {
-	r := &request{sub: c.newSub("n"), kind: asksNeg, task: t, Manner: c.stored.demands.mannerOf(t, t.filter), progress: c.now.Mono}
+	r := &request{sub: c.newSub("n"), kind: asksNeg, task: t, RequestMode: c.stored.demands.requestModeOf(t, t.filter), progress: c.now.Mono}
 	r.filter = r.Mode.With(window.Narrow(t.filter))
 	c.stored.add(r)
 	e := LoadSet{Sub: r.sub, Filter: r.filter}
@@ -267,7 +267,7 @@ func (c *comparing) negErr(sub, text string, most int64) {
 	t := r.task
 	c.stored.endRequest(t)
 	switch why := refusal.Of(text); {
-	case c.stored.awaitAuth(t, why, r.Manner):
+	case c.stored.awaitAuth(t, why, r.RequestMode):
 	case r.Kindless && c.stored.demands.kinds.Refused(r.Mode, text):
 		c.stored.proceed(t)
 	case why == refusal.Value && c.stored.suspects.suspectGroup(t.group):

@@ -55,7 +55,7 @@ func (c *catchup) refused(r *request, text string) {
 		t.doubted = true
 		c.proceed(t)
 	case why == refusal.Full && c.smaller(r):
-	case c.awaitAuth(r.task, why, r.Manner):
+	case c.awaitAuth(r.task, why, r.RequestMode):
 	case r.Kindless && c.demands.kinds.Refused(r.Mode, text):
 		c.park(t)
 	case why == refusal.TooBig:
@@ -72,7 +72,7 @@ func (c *catchup) refused(r *request, text string) {
 
 // awaitAuth puts a task off until this relay is authenticated. It reports whether
 // there is hope of that.
-func (c *catchup) awaitAuth(t *task, why refusal.Kind, as demands.Manner) bool {
+func (c *catchup) awaitAuth(t *task, why refusal.Kind, as demands.RequestMode) bool {
 	at, ok := c.demands.wait(why, as)
 	if ok {
 		c.putOff(t, at)
@@ -117,7 +117,7 @@ func (c *catchup) smaller(r *request) bool {
 		for _, half := range [][]want.Item{g.Items[:n/2], g.Items[n/2:]} {
 			l := g.Lot
 			l.Items = half
-			c.addGroups(l, g.class, g.swept)
+			c.addGroups(l, g.class, g.polled)
 		}
 	default:
 		return false
@@ -140,7 +140,7 @@ func (c *catchup) regroup(g *group) {
 		return
 	}
 	c.dropGroups(func(x *group) bool { return x == g })
-	c.addGroups(g.Lot, g.class, g.swept)
+	c.addGroups(g.Lot, g.class, g.polled)
 }
 
 // notice reads a NOTICE, which names no request, and attributes it.
@@ -192,7 +192,7 @@ func (p *Peer) notice(text string) {
 // refuseUnopened takes all live REQs that are not open for refused: which of
 // them was meant is not known, and one that is wrongly believed open loses events.
 func (p *Peer) refuseUnopened(text string) {
-	for _, l := range p.conn.side.REQs() {
+	for _, l := range p.conn.planner.REQs() {
 		if !l.Open && p.conn.requests[l.Sub] != nil {
 			p.conn.liveRefused(l, text, l.Sent.Wall)
 		}
@@ -210,7 +210,7 @@ func (p *Peer) refuseNewest(text string) {
 			last = r
 		}
 	}
-	switch l := p.conn.side.Newest(); {
+	switch l := p.conn.planner.Newest(); {
 	case l != nil && (last == nil || p.now.Mono < l.Sent.Mono+2*livesubs.OpenAfter):
 		p.conn.liveRefused(l, text, l.Sent.Wall)
 	case last != nil:
@@ -269,7 +269,7 @@ func (p *Peer) valueRefused(text string) bool {
 		}
 		found = p.suspects.suspectGroup(t.group) || found
 	}
-	for _, l := range p.conn.side.REQs() {
+	for _, l := range p.conn.planner.REQs() {
 		if !l.Open && p.conn.requests[l.Sub] != nil && slices.ContainsFunc(l.Lots(), func(x itemset.Lot) bool { return x.Layer == want.LayerRepositories }) {
 			p.conn.liveRefused(l, text, l.Sent.Wall)
 			found = true
@@ -284,8 +284,8 @@ func (p *Peer) upperRefused(text string) bool {
 		return false
 	}
 	found := false
-	for _, l := range p.conn.side.REQs() {
-		if r := p.conn.requests[l.Sub]; !l.Open && r != nil && !r.answered && l.Manner.Upper {
+	for _, l := range p.conn.planner.REQs() {
+		if r := p.conn.requests[l.Sub]; !l.Open && r != nil && !r.answered && l.RequestMode.Upper {
 			p.conn.liveRefused(l, text, l.Sent.Wall)
 			found = true
 		}

@@ -26,7 +26,7 @@ const (
 
 // request is one REQ or reconciliation that the relay has not finished.
 type request struct {
-	demands.Manner
+	demands.RequestMode
 	sub       string
 	kind      asks
 	live      *livesubs.REQ    // of asksLive
@@ -48,7 +48,7 @@ type request struct {
 // request opens a stored REQ for a running task.
 func (c *catchup) request(t *task, kind asks, f nostr.Filter) *request {
 	r := &request{
-		sub: c.newSub("s"), kind: kind, task: t, Manner: c.demands.mannerOf(t, f), most: *f.Limit + requestRoom, begun: c.now.Mono, progress: c.now.Mono,
+		sub: c.newSub("s"), kind: kind, task: t, RequestMode: c.demands.requestModeOf(t, f), most: *f.Limit + requestRoom, begun: c.now.Mono, progress: c.now.Mono,
 	}
 	c.add(r)
 	c.references.count(t)
@@ -83,7 +83,7 @@ func (p *Peer) received(in Received) bool {
 	switch r.kind {
 	case asksPage:
 		r.task.pager.Received(in.ID, in.At)
-		p.demands.kinds.Brought(r.Manner)
+		p.demands.kinds.Brought(r.RequestMode)
 	case asksKinds:
 		r.proofs++
 	}
@@ -296,5 +296,5 @@ func (p *Peer) kindsEmptied() {
 	p.demands.silentWithoutKinds()
 	p.unprove()
 	p.recatch(Catchup)
-	p.conn.side.Apart(p.conn.apart)
+	p.conn.planner.Isolate(p.conn.isolation)
 }

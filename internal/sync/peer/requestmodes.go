@@ -30,17 +30,17 @@ func (d *requestModes) connected(heard time.Time) {
 	}
 }
 
-// manner is how a request goes out now.
-func (d *requestModes) manner(kindless bool) demands.Manner {
-	return demands.Manner{Authorized: d.auth.Granted(), Kindless: kindless, Mode: d.kinds.Mode()}
+// requestMode is how a request goes out now.
+func (d *requestModes) requestMode(kindless bool) demands.RequestMode {
+	return demands.RequestMode{Authorized: d.auth.Granted(), Kindless: kindless, Mode: d.kinds.Mode()}
 }
 
-// mannerOf returns how a request of a task goes out for what f asks.
-func (d *requestModes) mannerOf(t *task, f nostr.Filter) demands.Manner {
-	m := d.manner(f.Kinds == nil)
+// requestModeOf returns how a request of a task goes out for what f asks.
+func (d *requestModes) requestModeOf(t *task, f nostr.Filter) demands.RequestMode {
+	m := d.requestMode(f.Kinds == nil)
 	m.Upper = demands.Upper(f)
 	if t.group.unfiltered != nil {
-		return t.group.unfiltered.manner(m)
+		return t.group.unfiltered.requestMode(m)
 	}
 	return m
 }
@@ -57,7 +57,7 @@ func (d *requestModes) sign() { d.effect(Authenticate{Challenge: d.auth.Challeng
 // wait handles the refusal of a request. It returns when the request is to be sent
 // again: now, if it was sent before this relay was authenticated, never, if the
 // verdict is awaited; and false if authentication gives nothing to hope for.
-func (d *requestModes) wait(why refusal.Kind, as demands.Manner) (time.Duration, bool) {
+func (d *requestModes) wait(why refusal.Kind, as demands.RequestMode) (time.Duration, bool) {
 	if why != refusal.Auth {
 		return 0, false
 	}
@@ -68,7 +68,7 @@ func (d *requestModes) wait(why refusal.Kind, as demands.Manner) (time.Duration,
 	switch h {
 	case demands.Now:
 		return d.now.Mono, true
-	case demands.Verdict:
+	case demands.AfterAuth:
 		return untilVerdict, true
 	}
 	return 0, false
@@ -118,11 +118,11 @@ func (d *requestModes) wake() time.Duration {
 
 // answered notes that a request was answered.
 func (d *requestModes) answered(r *request) {
-	d.names.Answered(r.Manner)
+	d.names.Answered(r.RequestMode)
 	if r.task != nil && r.task.filter.Kinds != nil {
 		return // it was asked by id, with kinds of its own
 	}
-	if d.kinds.Answered(r.Manner) {
+	if d.kinds.Answered(r.RequestMode) {
 		d.report(LevelInfo, "the relay refuses filters without kinds: graspd adds kinds")
 	}
 }
@@ -150,14 +150,16 @@ func (d *requestModes) silentWithoutKinds() {
 	d.report(LevelInfo, "the relay answers filters without kinds with nothing: graspd adds kinds")
 }
 
-// outdated says whether a live REQ was sent in a manner in which the relay brings nothing for it, or less than in the one of now.
+// outdated says whether a live REQ was sent in a mode in which the relay brings nothing for it, or less than in the one of now.
 func (d *requestModes) outdated(l *livesubs.REQ) bool {
-	bare := func(x itemset.Lot) bool { return x.Layer == want.LayerAnnouncements && x.Apart != itemset.ApartBare }
-	return d.names.Outdated(l.Manner) || d.kinds.Outdated(l.Manner) || d.kinds.Emptied() && slices.ContainsFunc(l.Lots(), bare)
+	bare := func(x itemset.Lot) bool {
+		return x.Layer == want.LayerAnnouncements && x.Isolation != itemset.NeedsNoKinds
+	}
+	return d.names.Outdated(l.RequestMode) || d.kinds.Outdated(l.RequestMode) || d.kinds.Emptied() && slices.ContainsFunc(l.Lots(), bare)
 }
 
 // withoutUpper takes filters with tag names in upper case out of those of a live REQ, where the relay may refuse them.
-func (d *requestModes) withoutUpper(filters []nostr.Filter, m *demands.Manner) []nostr.Filter {
+func (d *requestModes) withoutUpper(filters []nostr.Filter, m *demands.RequestMode) []nostr.Filter {
 	if m.Upper = slices.ContainsFunc(filters, demands.Upper); !m.Upper || !d.names.Left() {
 		return filters
 	}
@@ -168,7 +170,7 @@ func (d *requestModes) withoutUpper(filters []nostr.Filter, m *demands.Manner) [
 // upperRefused takes the refusal of a stored request. It reports whether that is because of a tag name in upper case.
 func (d *requestModes) upperRefused(r *request, text string) bool {
 	known := d.names.Refuses()
-	if !d.names.Alone(r.Manner, text) {
+	if !d.names.Alone(r.RequestMode, text) {
 		return false
 	}
 	if !known {

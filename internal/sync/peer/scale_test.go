@@ -248,7 +248,7 @@ func (w *town) report(folded, peers uint64) string {
 	fmt.Fprintf(&b, "%v\n  memory: %.1f MB for what is wanted, %.1f MB for the peers\n", w.scale, mb(folded), mb(peers))
 	for _, x := range habits {
 		var done []time.Duration
-		var reqs, filters, asked, thrown, swept []int
+		var reqs, filters, asked, thrown, polled []int
 		for _, h := range w.peers {
 			if h.name != x.name {
 				continue
@@ -259,10 +259,10 @@ func (w *town) report(folded, peers uint64) string {
 			}
 			s := h.peer.Status()
 			done, reqs, filters = append(done, h.done), append(reqs, len(h.open)), append(filters, n)
-			asked, thrown, swept = append(asked, h.asked), append(thrown, h.thrown), append(swept, s.SweptRoots)
+			asked, thrown, polled = append(asked, h.asked), append(thrown, h.thrown), append(polled, s.SweptRoots)
 		}
-		fmt.Fprintf(&b, "  %d relays like %s, median and most of each: %s live REQs with %s filters; settled after %s with %s requests; %s root events swept, %s messages thrown away\n",
-			len(done), x.name, spread(reqs), spread(filters), spread(done), spread(asked), spread(swept), spread(thrown))
+		fmt.Fprintf(&b, "  %d relays like %s, median and most of each: %s live REQs with %s filters; settled after %s with %s requests; %s root events polled, %s messages thrown away\n",
+			len(done), x.name, spread(reqs), spread(filters), spread(done), spread(asked), spread(polled), spread(thrown))
 	}
 	return b.String()
 }

@@ -38,7 +38,7 @@ func (p *Peer) Status() status.Relay {
 		for _, g := range c.groups {
 			s.InFlight += len(g.Items)
 		}
-		if s.LiveREQs, s.SweptRoots = c.side.Len(), c.sweptRoots(); s.SweptRoots > 0 {
+		if s.LiveREQs, s.SweptRoots = c.planner.Len(), c.polledRoots(); s.SweptRoots > 0 {
 			s.Turn.Duration = c.turnOf(p.now.Mono)
 		}
 		if p.AllConfirmed() && !s.OnlyMailbox {
@@ -72,16 +72,16 @@ func (p *Peer) confirmedCount() (confirmed, unproven status.Count) {
 	return status.Count{Repositories: repos - unproven.Repositories, Roots: all - repos - unproven.Roots}, unproven
 }
 
-// sweptRoots counts the root events that have no live REQ.
-func (c *connection) sweptRoots() int {
+// polledRoots counts the root events that have no live REQ.
+func (c *connection) polledRoots() int {
 	n := 0
-	for _, s := range c.side.Sweeps() {
+	for _, s := range c.planner.Polls() {
 		if s.Layer == want.LayerRoots {
 			n += len(s.Items)
 		}
 	}
 	for _, g := range c.groups {
-		if g.swept && g.Layer == want.LayerRoots {
+		if g.polled && g.Layer == want.LayerRoots {
 			n += len(g.Items)
 		}
 	}

@@ -29,7 +29,7 @@ type catchup struct {
 }
 
 // addGroups splits a lot into groups that fit stored filters.
-func (c *catchup) addGroups(l itemset.Lot, class Class, swept bool) {
+func (c *catchup) addGroups(l itemset.Lot, class Class, polled bool) {
 	b := c.limits.Bounds()
 	items := l.Items
 	for len(items) > 0 {
@@ -39,7 +39,7 @@ func (c *catchup) addGroups(l itemset.Lot, class Class, swept bool) {
 			n++
 		}
 		l.Items = slices.Clone(items[:n])
-		g := &group{Lot: l, class: class, swept: swept}
+		g := &group{Lot: l, class: class, polled: polled}
 		c.groups = append(c.groups, g)
 		c.fresh[l.Layer].Push(g)
 		items = items[n:]
@@ -243,8 +243,8 @@ func (c *catchup) taskDone(t *task) {
 			c.peer.dialing.Progress()
 		}
 	}
-	if g.swept {
-		c.live.side.Swept(g.Lot, g.due, c.now.Mono)
+	if g.polled {
+		c.live.planner.Polled(g.Lot, g.due, c.now.Mono)
 	}
 }
 
@@ -258,8 +258,8 @@ func (c *catchup) extraFailed(t *task) bool {
 	return true
 }
 
-// askSwept has the stored events of swept items asked, whose turn came at the time due.
-func (c *catchup) askSwept(l itemset.Lot, due time.Duration) {
+// askPolled has the stored events of polled items asked, whose turn came at the time due.
+func (c *catchup) askPolled(l itemset.Lot, due time.Duration) {
 	n := len(c.groups)
 	c.addGroups(l, Catchup, true)
 	for _, g := range c.groups[n:] {
@@ -284,7 +284,7 @@ func (c *catchup) regroupWithout(is func(want.Item) bool) {
 		rest := g.Lot
 		rest.Items = slices.DeleteFunc(slices.Clone(g.Items), is)
 		c.dropGroups(func(x *group) bool { return x == g })
-		c.addGroups(rest, g.class, g.swept)
+		c.addGroups(rest, g.class, g.polled)
 	}
 }
 

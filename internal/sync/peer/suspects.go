@@ -51,7 +51,7 @@ func (s *suspects) found(f bisect.Finding) {
 		s.borne.Put(it)
 	}
 	for _, it := range f.Cleared {
-		s.live.side.Queue(s.live.lotOf(it))
+		s.live.planner.Queue(s.live.lotOf(it))
 	}
 	for _, it := range f.Refused {
 		s.held.Drop(it)
@@ -72,8 +72,8 @@ func (s *suspects) accused(items []want.Item) {
 // suspectOdd suspects repositories that wait for a live REQ and have values that known relays refuse.
 func (s *suspects) suspectOdd() {
 	var odd []want.Item
-	for _, w := range s.live.side.Waiting() {
-		if w.Apart == itemset.ApartLong {
+	for _, w := range s.live.planner.Waiting() {
+		if w.Isolation == itemset.OddValue {
 			odd = append(odd, w.Items...)
 		}
 	}

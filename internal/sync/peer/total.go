@@ -9,7 +9,7 @@ import "github.com/graspd/graspd/internal/sync/peer/livesubs"
 // whether any is left. Those that wait go on when all refusals that may be under way have come.
 func (f *following) boundTotal() bool {
 	f.cancelMerge()
-	bytes := f.side.Bytes()
+	bytes := f.planner.Bytes()
 	if bytes == 0 || f.unfiltered.on {
 		return false
 	}
@@ -21,7 +21,7 @@ func (f *following) boundTotal() bool {
 // lowerTotal learns from a refusal that there must be room for stored requests beside the live REQs. It reports whether there is
 // one that can be given up for that.
 func (f *following) lowerTotal() bool {
-	if !f.boundTotal() || !f.side.Expendable(f.want) {
+	if !f.boundTotal() || !f.planner.Expendable(f.want) {
 		return false
 	}
 	f.limits.LowerTotal()

@@ -19,7 +19,7 @@ const layerTrial = want.LayerReferences + 1
 
 // nextTrial returns the task that tries the next suspects; nil when no trial is due.
 func (s *suspects) nextTrial() *task {
-	if s.task != nil || s.live.side.Moving() || s.live.demands.auth.Awaited() || !s.under.Begin(s.now.Mono) {
+	if s.task != nil || s.live.planner.Moving() || s.live.demands.auth.Awaited() || !s.under.Begin(s.now.Mono) {
 		return nil
 	}
 	s.task = &task{group: &group{Lot: itemset.Lot{Layer: layerTrial}, class: Catchup}}
@@ -36,7 +36,7 @@ func (s *suspects) sendTrial(t *task) {
 		filters[i].Limit = new(1)
 	}
 	t.filter = filters[0]
-	r := &request{Manner: s.live.demands.manner(false), sub: s.newSub("t"), kind: asksTrial, task: t, most: requestRoom, begun: s.now.Mono, progress: s.now.Mono}
+	r := &request{RequestMode: s.live.demands.requestMode(false), sub: s.newSub("t"), kind: asksTrial, task: t, most: requestRoom, begun: s.now.Mono, progress: s.now.Mono}
 	s.live.add(r)
 	s.live.paced()
 	s.effect(Request{Sub: r.sub, Class: Catchup, Filters: filters})
@@ -97,7 +97,7 @@ func (s *suspects) trialRefused(r *request, text string) {
 
 // trialBarred waits for the verdict on an AUTH, or for long where none is to come.
 func (s *suspects) trialBarred(why refusal.Kind, r *request) {
-	at, ok := s.live.demands.wait(why, r.Manner)
+	at, ok := s.live.demands.wait(why, r.RequestMode)
 	s.endTask()
 	if ok {
 		s.under.Barred(s.now.Mono, min(at, s.now.Mono+silence))

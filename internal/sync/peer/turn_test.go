@@ -20,7 +20,7 @@ func TestHowLongATurnTakes(t *testing.T) {
 	d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 4})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); s.SweptRoots == 0 || s.Turn.Duration != time.Hour {
-		t.Fatalf("%d swept, in turns of %v", s.SweptRoots, s.Turn)
+		t.Fatalf("%d polled, in turns of %v", s.SweptRoots, s.Turn)
 	}
 	slow := false
 	d.hold = func(e peer.Effect) bool { r, ok := e.(peer.Request); return ok && slow && r.Class == peer.Catchup }

@@ -64,7 +64,7 @@ func (w *unfiltered) tend() {
 		w.leave = 0
 	}
 	if w.on || w.similarity.alike || !w.peer.comparing.works() || !w.bears() || !w.peer.AllConfirmed() ||
-		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.side.Waiting()) > 0 || w.live.side.Moving() {
+		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.planner.Waiting()) > 0 || w.live.planner.Moving() {
 		return
 	}
 	if !w.growth.calm(w.wanted.Len(), w.now.Mono) {
@@ -114,8 +114,8 @@ func (w *unfiltered) compare(lots []itemset.Lot, class Class) {
 	w.stored.addBegun(g, &task{group: g})
 }
 
-// manner has everything compared without kinds, whatever the relay demands: a refusal ends it.
-func (w *unfiltered) manner(m demands.Manner) demands.Manner {
+// requestMode has everything compared without kinds, whatever the relay demands: a refusal ends it.
+func (w *unfiltered) requestMode(m demands.RequestMode) demands.RequestMode {
 	m.Kindless, m.Mode = false, demands.NoKinds
 	return m
 }

@@ -934,7 +934,7 @@ func TestAFetchTooManyEndsTheWhole(t *testing.T) {
 	w.pass(2 * time.Minute)
 	w.byItems("one too many")
 	if s := w.peer.Status(); s.SweptRoots > 0 || len(w.ours) != 301 {
-		t.Errorf("%d root events are swept, %d events here", s.SweptRoots, len(w.ours))
+		t.Errorf("%d root events are polled, %d events here", s.SweptRoots, len(w.ours))
 	}
 }
 

@@ -26,5 +26,5 @@ func (p *Peer) nextWake() time.Duration {
 	if at, ok := p.dialing.Calm(p.conn.opened); ok {
 		w = min(w, at)
 	}
-	return min(w, p.demands.wake(), p.conn.side.Wake(p.now.Mono), p.conn.catchup.wake(), p.references.inquiry.Wake(p.now.Mono), p.suspects.wake(), p.unfiltered.wake())
+	return min(w, p.demands.wake(), p.conn.planner.Wake(p.now.Mono), p.conn.catchup.wake(), p.references.inquiry.Wake(p.now.Mono), p.suspects.wake(), p.unfiltered.wake())
 }

@@ -19,9 +19,9 @@ type asked struct {
 	old  []ended // requests that have ended, in that order
 }
 
-// question is a request that was sent. Only the reader uses the embedded Question.
+// question is a request that was sent. Only the reader uses the embedded Expectation.
 type question struct {
-	*unsolicited.Question
+	*unsolicited.Expectation
 	class peer.Class
 	over  bool // the request has ended
 }
@@ -35,7 +35,7 @@ func newAsked() *asked { return &asked{subs: make(map[string]*question)} }
 
 // open notes a request, before it is sent.
 func (a *asked) open(r peer.Request) {
-	q := &question{Question: unsolicited.Ask(r.Filters), class: r.Class}
+	q := &question{Expectation: unsolicited.Expect(r.Filters), class: r.Class}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.subs[r.Sub] = q
@@ -46,7 +46,7 @@ func (a *asked) end(sub string, now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if q := a.subs[sub]; q != nil && !q.over {
-		a.subs[sub] = &question{Question: unsolicited.Over(), over: true}
+		a.subs[sub] = &question{Expectation: unsolicited.Over(), over: true}
 		a.old = append(a.old, ended{sub, now})
 	}
 	for len(a.old) > 0 && now-a.old[0].at > lateness {

@@ -223,7 +223,7 @@ func (l *link) unreadable(ctx context.Context, p *shell, bad *nostr.MessageError
 	case q != nil && !q.over:
 		p.inbox.push(l, peer.Received{Sub: bad.Sub, ID: bad.ID, At: bad.At})
 		in = peer.Decided{Sub: bad.Sub, ID: bad.ID, Outcome: policy.Invalid}
-	case q != nil && q.Hear(nil) != unsolicited.Unasked:
+	case q != nil && q.Classify(nil) != unsolicited.Unsolicited:
 		return nil
 	}
 	if !p.inbox.pushWaiting(ctx, l, in) {
@@ -234,13 +234,13 @@ func (l *link) unreadable(ctx context.Context, p *shell, bad *nostr.MessageError
 
 // event hands one event to the door, if somebody asked for it. The shell hears of the event first, and of the door's verdict later.
 func (l *link) event(ctx context.Context, p *shell, m nostr.RelayEvent) error {
-	q, answer, cost := l.asked.find(m.Sub), unsolicited.Unasked, cost(m.Event)
+	q, answer, cost := l.asked.find(m.Sub), unsolicited.Unsolicited, cost(m.Event)
 	p.useless.charge(p.now(), cost)
 	if q != nil {
-		answer = q.Hear(m.Event)
+		answer = q.Classify(m.Event)
 	}
-	if answer != unsolicited.Asked {
-		if answer == unsolicited.Unasked && !p.inbox.pushWaiting(ctx, l, peer.Unasked{Count: 1}) {
+	if answer != unsolicited.Expected {
+		if answer == unsolicited.Unsolicited && !p.inbox.pushWaiting(ctx, l, peer.Unasked{Count: 1}) {
 			return ctx.Err()
 		}
 		return nil

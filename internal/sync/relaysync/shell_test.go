@@ -91,7 +91,7 @@ func TestRequestsAreKnownAMinuteLonger(t *testing.T) {
 	a := newAsked()
 	a.open(peer.Request{Sub: "s1", Class: peer.Daily, Filters: []nostr.Filter{{Kinds: []nostr.Kind{1}}}})
 	e := &nostr.Event{Kind: 1}
-	if q := a.find("s1"); q == nil || q.Hear(e) != unsolicited.Asked || q.source() != store.Daily {
+	if q := a.find("s1"); q == nil || q.Classify(e) != unsolicited.Expected || q.source() != store.Daily {
 		t.Errorf("open: %+v", q)
 	}
 	if a.find("s2") != nil {
@@ -99,7 +99,7 @@ func TestRequestsAreKnownAMinuteLonger(t *testing.T) {
 	}
 	a.end("s1", 10*time.Minute)
 	a.end("s1", 11*time.Minute) // a second CLOSE
-	if q := a.find("s1"); q == nil || q.Hear(e) != unsolicited.Late {
+	if q := a.find("s1"); q == nil || q.Classify(e) != unsolicited.Stale {
 		t.Errorf("after its end: %+v", q)
 	}
 	a.open(peer.Request{Sub: "s3"})

@@ -45,34 +45,34 @@ func (a *Auth) answer(now time.Duration) bool {
 	return true
 }
 
-// Hope says what becomes of a request that was refused for want of authentication.
-type Hope uint8
+// Retry says what becomes of a request that was refused for want of authentication.
+type Retry uint8
 
-// The hopes.
+// The retries.
 const (
-	None    Hope = iota // it stays refused
-	Now                 // it went out before this relay was authenticated: send it again
-	Verdict             // it waits for the verdict
+	Never     Retry = iota // it stays refused
+	Now                    // it went out before this relay was authenticated: send it again
+	AfterAuth              // it waits for the verdict
 )
 
-// Refused takes the refusal, for want of authentication, of a request that went out in the manner as. sign says whether to sign the
+// Refused takes the refusal, for want of authentication, of a request that went out in the mode as. sign says whether to sign the
 // challenge now.
-func (a *Auth) Refused(as Manner, now time.Duration) (h Hope, sign bool) {
+func (a *Auth) Refused(as RequestMode, now time.Duration) (h Retry, sign bool) {
 	switch a.phase {
 	case granted:
 		if as.Authorized {
-			return None, false
+			return Never, false
 		}
 		return Now, false
 	case denied:
-		return None, false
+		return Never, false
 	case idle:
 		a.phase, a.until = wanted, now+patience
 		if a.challenge != "" {
-			return Verdict, a.answer(now)
+			return AfterAuth, a.answer(now)
 		}
 	}
-	return Verdict, false
+	return AfterAuth, false
 }
 
 // Answered takes the relay's verdict. It reports whether a verdict was awaited.

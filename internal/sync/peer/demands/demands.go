@@ -3,8 +3,8 @@
 // Times are readings of a clock that counts from any fixed point.
 package demands
 
-// Manner says how a request went out. Refusals are judged by it: the request may have gone out before the demand was met.
-type Manner struct {
+// RequestMode says how a request went out. Refusals are judged by it: the request may have gone out before the demand was met.
+type RequestMode struct {
 	Authorized bool // it went out after the relay had accepted our AUTH
 	Kindless   bool // a filter names no kinds of its own
 	Mode       Mode

@@ -16,10 +16,10 @@ func TestAuth(t *testing.T) {
 	if a.Challenged("first", 0) {
 		t.Error("a challenge is signed though nothing was refused")
 	}
-	if h, sign := a.Refused(demands.Manner{}, 0); h != demands.Verdict || !sign || a.Challenge() != "first" {
+	if h, sign := a.Refused(demands.RequestMode{}, 0); h != demands.AfterAuth || !sign || a.Challenge() != "first" {
 		t.Errorf("the first refusal: hope %d, sign %v, challenge %q", h, sign, a.Challenge())
 	}
-	if h, sign := a.Refused(demands.Manner{}, 0); h != demands.Verdict || sign {
+	if h, sign := a.Refused(demands.RequestMode{}, 0); h != demands.AfterAuth || sign {
 		t.Errorf("the second refusal: hope %d, sign %v", h, sign)
 	}
 	if a.Challenged("second", 0) {
@@ -31,10 +31,10 @@ func TestAuth(t *testing.T) {
 	if !a.Answered(true) || a.Answered(true) || !a.Granted() {
 		t.Error("the verdict counts once")
 	}
-	if h, _ := a.Refused(demands.Manner{}, later); h != demands.Now {
+	if h, _ := a.Refused(demands.RequestMode{}, later); h != demands.Now {
 		t.Errorf("what went out before the verdict: hope %d", h)
 	}
-	if h, _ := a.Refused(demands.Manner{Authorized: true}, later); h != demands.None {
+	if h, _ := a.Refused(demands.RequestMode{Authorized: true}, later); h != demands.Never {
 		t.Errorf("what was refused in spite of it: hope %d", h)
 	}
 }
@@ -42,11 +42,11 @@ func TestAuth(t *testing.T) {
 // TestAuthExpires ends both waits, of which only the second is final.
 func TestAuthExpires(t *testing.T) {
 	var a demands.Auth
-	a.Refused(demands.Manner{}, 0)
+	a.Refused(demands.RequestMode{}, 0)
 	if missed := a.Expire(a.Until()); missed != "no challenge" || a.Awaited() {
 		t.Errorf("without a challenge: %q, awaited %v", missed, a.Awaited())
 	}
-	if h, sign := a.Refused(demands.Manner{}, later); h != demands.Verdict || sign {
+	if h, sign := a.Refused(demands.RequestMode{}, later); h != demands.AfterAuth || sign {
 		t.Errorf("after that: hope %d, sign %v", h, sign)
 	}
 	if !a.Challenged("late", later) {
@@ -55,7 +55,7 @@ func TestAuthExpires(t *testing.T) {
 	if missed := a.Expire(a.Until()); missed != "no answer" {
 		t.Errorf("without a verdict: %q", missed)
 	}
-	if h, _ := a.Refused(demands.Manner{}, 2*later); h != demands.None {
+	if h, _ := a.Refused(demands.RequestMode{}, 2*later); h != demands.Never {
 		t.Errorf("after that: hope %d", h)
 	}
 }
@@ -63,7 +63,7 @@ func TestAuthExpires(t *testing.T) {
 // TestALongChallengeIsNotSigned bounds the stranger's text that our key signs.
 func TestALongChallengeIsNotSigned(t *testing.T) {
 	var a demands.Auth
-	a.Refused(demands.Manner{}, 0)
+	a.Refused(demands.RequestMode{}, 0)
 	if a.Challenged(string(make([]byte, demands.LongestChallenge+1)), 0) || !a.Challenged(string(make([]byte, demands.LongestChallenge)), 0) {
 		t.Error("the bound does not hold")
 	}
@@ -89,7 +89,7 @@ func TestKinds(t *testing.T) {
 		var k demands.Kinds
 		again := false
 		for i, text := range c.texts {
-			if c.answered && i == len(c.texts)-1 && !k.Answered(demands.Manner{Kindless: true, Mode: k.Mode()}) {
+			if c.answered && i == len(c.texts)-1 && !k.Answered(demands.RequestMode{Kindless: true, Mode: k.Mode()}) {
 				t.Errorf("%q: the first answer is no news", c.texts)
 			}
 			again = k.Refused(k.Mode(), text)
@@ -120,7 +120,7 @@ func TestKindsThatAreNamedStay(t *testing.T) {
 
 // TestOutdated is what makes live REQs be opened again.
 func TestOutdated(t *testing.T) {
-	bare, full := demands.Manner{Kindless: true}, demands.Manner{Kindless: true, Mode: demands.AllKinds}
+	bare, full := demands.RequestMode{Kindless: true}, demands.RequestMode{Kindless: true, Mode: demands.AllKinds}
 	var k demands.Kinds
 	if !k.Untold() || k.Outdated(bare) || k.Outdated(full) {
 		t.Error("outdated before anything is known")
@@ -131,7 +131,7 @@ func TestOutdated(t *testing.T) {
 	}
 	k.Forget()
 	k.AnswersNothing()
-	if !k.Emptied() || !k.Outdated(bare) || k.Outdated(full) || k.Outdated(demands.Manner{}) {
+	if !k.Emptied() || !k.Outdated(bare) || k.Outdated(full) || k.Outdated(demands.RequestMode{}) {
 		t.Error("where they are needed, what has none brings nothing")
 	}
 }

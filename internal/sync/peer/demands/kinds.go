@@ -90,7 +90,7 @@ func AboutKinds(text string) bool { return strings.Contains(refusal.Normal(text)
 
 // Answered notes that the relay answered a request. If graspd had added kinds, that
 // proves that kinds help. Answered reports whether that is news.
-func (k *Kinds) Answered(as Manner) bool {
+func (k *Kinds) Answered(as RequestMode) bool {
 	if !as.Kindless || as.Mode == NoKinds || as.Mode != k.mode || k.answers {
 		return false
 	}
@@ -100,7 +100,7 @@ func (k *Kinds) Answered(as Manner) bool {
 
 // Brought notes an event that a stored request brought. If its filter had no kinds,
 // that proves that the relay needs none.
-func (k *Kinds) Brought(as Manner) {
+func (k *Kinds) Brought(as RequestMode) {
 	if as.Kindless && as.Mode == NoKinds && k.mode == NoKinds {
 		k.answers = true
 	}
@@ -111,8 +111,8 @@ func (k *Kinds) AnswersNothing() {
 	*k = Kinds{mode: AllKinds, answers: true, emptied: true, noVanish: k.noVanish}
 }
 
-// Outdated reports whether a REQ that was opened in the manner as brings nothing, or less than it could.
-func (k *Kinds) Outdated(as Manner) bool {
+// Outdated reports whether a REQ that was opened in the mode as brings nothing, or less than it could.
+func (k *Kinds) Outdated(as RequestMode) bool {
 	if k.emptied {
 		return as.Kindless && as.Mode == NoKinds
 	}

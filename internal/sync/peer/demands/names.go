@@ -52,7 +52,7 @@ func (n *Names) Open() bool { return n.upper != taken }
 func (n *Names) Refuses() bool { return n.upper == refused }
 
 // Doubted takes the refusal of a live REQ. It reports whether to send it again without names in upper case.
-func (n *Names) Doubted(as Manner, text string) bool {
+func (n *Names) Doubted(as RequestMode, text string) bool {
 	if !as.Upper || n.upper == taken || !MayBe(text) {
 		return false
 	}
@@ -61,7 +61,7 @@ func (n *Names) Doubted(as Manner, text string) bool {
 }
 
 // Mute records that a live REQ got no answer but a NOTICE that nobody understands. It reports whether to send it again without names in upper case.
-func (n *Names) Mute(as Manner) bool {
+func (n *Names) Mute(as RequestMode) bool {
 	if !as.Upper || n.upper != untold {
 		return false
 	}
@@ -71,7 +71,7 @@ func (n *Names) Mute(as Manner) bool {
 
 // Alone takes the refusal of a stored request for a name in upper case; "" is silence, where names are left out of live REQs already. It reports whether
 // the relay refuses such names.
-func (n *Names) Alone(as Manner, text string) bool {
+func (n *Names) Alone(as RequestMode, text string) bool {
 	if !as.Upper || n.upper == taken || text == "" && !n.Left() || text != "" && !MayBe(text) {
 		return false
 	}
@@ -80,11 +80,11 @@ func (n *Names) Alone(as Manner, text string) bool {
 }
 
 // Answered records that the relay has answered a request.
-func (n *Names) Answered(as Manner) {
+func (n *Names) Answered(as RequestMode) {
 	if as.Upper && n.upper != refused {
 		n.upper = taken
 	}
 }
 
-// Outdated reports whether a REQ that was opened in the manner as lacks names that the relay takes.
-func (n *Names) Outdated(as Manner) bool { return as.Lower && n.upper == taken }
+// Outdated reports whether a REQ that was opened in the mode as lacks names that the relay takes.
+func (n *Names) Outdated(as RequestMode) bool { return as.Lower && n.upper == taken }

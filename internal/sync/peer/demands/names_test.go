@@ -8,9 +8,9 @@ import (
 
 // TestNames steps through what a relay shows of how it takes tag names in upper case.
 func TestNames(t *testing.T) {
-	upper, lower := demands.Manner{Upper: true}, demands.Manner{Lower: true}
+	upper, lower := demands.RequestMode{Upper: true}, demands.RequestMode{Lower: true}
 	var n demands.Names
-	if n.Alone(upper, "") || n.Doubted(demands.Manner{}, "invalid: filter") || n.Doubted(upper, "rate-limited: slow down") || n.Doubted(upper, "invalid limit 0") || n.Left() {
+	if n.Alone(upper, "") || n.Doubted(demands.RequestMode{}, "invalid: filter") || n.Doubted(upper, "rate-limited: slow down") || n.Doubted(upper, "invalid limit 0") || n.Left() {
 		t.Error("names are doubted for what is not about them")
 	}
 	if !n.Doubted(upper, "invalid: Invalid input") || !n.Left() || n.Refuses() {
@@ -30,7 +30,7 @@ func TestNames(t *testing.T) {
 		t.Error("a late answer counts")
 	}
 	var mute demands.Names
-	if mute.Mute(demands.Manner{}) || !mute.Mute(upper) || !mute.Left() {
+	if mute.Mute(demands.RequestMode{}) || !mute.Mute(upper) || !mute.Left() {
 		t.Error("a NOTICE that nobody understands does not count")
 	}
 }

@@ -11,10 +11,10 @@ import (
 
 // Lot is items of one layer that stand alike.
 type Lot struct {
-	Layer want.Layer
-	Apart Apart // why the items stand in REQs of their own
-	Since Since // the time from which on their stored events are asked for
-	Items []want.Item
+	Layer     want.Layer
+	Isolation Isolation // why the items stand in REQs of their own
+	Since     Since     // the time from which on their stored events are asked for
+	Items     []want.Item
 }
 
 // Since is the time from which on the stored events of items are asked for, in Unix seconds by the local clock.
@@ -38,18 +38,20 @@ func (s Since) Counted() bool { return s > AllStored }
 // Span returns the range of times that s asks for.
 func (s Since) Span() paging.Span { return paging.From(int64(s)) }
 
-// Apart says why items must not stand in one REQ with others.
-type Apart uint8
+// Isolation says why items must not stand in one REQ with others.
+type Isolation uint8
 
 // The reasons.
 const (
-	Together  Apart = iota // they may stand together
-	ApartLong              // known relays refuse a REQ because of values like these items have
-	ApartBare              // the relay sends no events for a REQ with a filter like these items need
+	Shared       Isolation = iota // they may stand together
+	OddValue                      // known relays refuse a REQ because of values like these items have
+	NeedsNoKinds                  // the relay sends no events for a REQ with a filter like these items need
 )
 
 // Alike reports whether the items of l and o may stand in one lot.
-func (l Lot) Alike(o Lot) bool { return l.Layer == o.Layer && l.Apart == o.Apart && l.Since == o.Since }
+func (l Lot) Alike(o Lot) bool {
+	return l.Layer == o.Layer && l.Isolation == o.Isolation && l.Since == o.Since
+}
 
 // AddLot adds the items of l to an alike lot of lots, or adds l as a new lot. It does
 // not keep l.Items.

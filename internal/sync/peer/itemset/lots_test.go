@@ -11,8 +11,8 @@ import (
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
-func lot(l want.Layer, a itemset.Apart, s itemset.Since, items ...want.Item) itemset.Lot {
-	return itemset.Lot{Layer: l, Apart: a, Since: s, Items: items}
+func lot(l want.Layer, a itemset.Isolation, s itemset.Since, items ...want.Item) itemset.Lot {
+	return itemset.Lot{Layer: l, Isolation: a, Since: s, Items: items}
 }
 
 // Lots are joined where their items stand alike in every respect.
@@ -20,21 +20,21 @@ func TestLotsThatAreAlikeAreJoined(t *testing.T) {
 	given := []want.Item{7}
 	var lots []itemset.Lot
 	for _, l := range []itemset.Lot{
-		lot(want.LayerRoots, itemset.Together, itemset.AllStored, given...),
-		lot(want.LayerRoots, itemset.Together, itemset.AllStored),
-		lot(want.LayerRepositories, itemset.Together, itemset.AllStored, 1),
-		lot(want.LayerRepositories, itemset.ApartLong, itemset.AllStored, 2),
-		lot(want.LayerRoots, itemset.Together, 1000, 8),
-		lot(want.LayerRoots, itemset.Together, itemset.AllStored, 9, 10),
-		lot(want.LayerRepositories, itemset.ApartLong, itemset.AllStored, 3),
+		lot(want.LayerRoots, itemset.Shared, itemset.AllStored, given...),
+		lot(want.LayerRoots, itemset.Shared, itemset.AllStored),
+		lot(want.LayerRepositories, itemset.Shared, itemset.AllStored, 1),
+		lot(want.LayerRepositories, itemset.OddValue, itemset.AllStored, 2),
+		lot(want.LayerRoots, itemset.Shared, 1000, 8),
+		lot(want.LayerRoots, itemset.Shared, itemset.AllStored, 9, 10),
+		lot(want.LayerRepositories, itemset.OddValue, itemset.AllStored, 3),
 	} {
 		lots = itemset.AddLot(lots, l)
 	}
 	want := []itemset.Lot{
-		lot(want.LayerRoots, itemset.Together, itemset.AllStored, 7, 9, 10),
-		lot(want.LayerRepositories, itemset.Together, itemset.AllStored, 1),
-		lot(want.LayerRepositories, itemset.ApartLong, itemset.AllStored, 2, 3),
-		lot(want.LayerRoots, itemset.Together, 1000, 8),
+		lot(want.LayerRoots, itemset.Shared, itemset.AllStored, 7, 9, 10),
+		lot(want.LayerRepositories, itemset.Shared, itemset.AllStored, 1),
+		lot(want.LayerRepositories, itemset.OddValue, itemset.AllStored, 2, 3),
+		lot(want.LayerRoots, itemset.Shared, 1000, 8),
 	}
 	if !reflect.DeepEqual(lots, want) {
 		t.Errorf("%v", lots)

@@ -15,16 +15,16 @@ import (
 // aboveAll is above every rank.
 const aboveAll = math.MaxInt64
 
-// evict makes room for load where all REQs are full: it sweeps root events that rank lower, all of a REQ or the lowest of one. It
+// evict makes room for load where all REQs are full: it polls root events that rank lower, all of a REQ or the lowest of one. It
 // reports whether there was room in the end.
-func (s *Side) evict(facts Facts, m *Move, load *REQ) bool {
+func (s *Planner) evict(facts Facts, m *Move, load *REQ) bool {
 	than := newest(facts.Want, load.lots)
 	for {
 		out, ok := s.shed(facts, than)
 		if !ok {
 			return s.thin(facts, m, load, facts.Limits.Dense())
 		}
-		m.Swept = append(m.Swept, out)
+		m.Unfollowed = append(m.Unfollowed, out)
 		if s.standing() < facts.Limits.Live() && s.bears(facts, load.Size.Message(facts.Values)) {
 			m.Load, m.Values = load, facts.Values
 			return true
@@ -32,29 +32,29 @@ func (s *Side) evict(facts Facts, m *Move, load *REQ) bool {
 	}
 }
 
-// shed sweeps the REQ whose root events rank lowest, if all of them rank below a rank. It reports whether there was one.
-func (s *Side) shed(facts Facts, than int64) (Swept, bool) {
+// shed polls the REQ whose root events rank lowest, if all of them rank below a rank. It reports whether there was one.
+func (s *Planner) shed(facts Facts, than int64) (Unfollowed, bool) {
 	l := s.oldest(facts.Want, than)
 	if l == nil {
-		return Swept{}, false
+		return Unfollowed{}, false
 	}
 	s.Drop(l)
-	return Swept{REQ: l, Lots: s.sweep(facts, l.lots)}, true
+	return Unfollowed{REQ: l, Lots: s.poll(facts, l.lots)}, true
 }
 
-// Unborne sweeps a REQ where all REQs together are too much for the relay; false where they are not, or none can be given up.
-func (s *Side) Unborne(facts Facts) (Swept, bool) {
+// Unborne polls a REQ where all REQs together are too much for the relay; false where they are not, or none can be given up.
+func (s *Planner) Unborne(facts Facts) (Unfollowed, bool) {
 	if s.bears(facts, 0) {
-		return Swept{}, false
+		return Unfollowed{}, false
 	}
 	return s.shed(facts, aboveAll)
 }
 
 // Expendable reports whether there is a REQ that can be given up.
-func (s *Side) Expendable(w *want.Want) bool { return s.oldest(w, aboveAll) != nil }
+func (s *Planner) Expendable(w *want.Want) bool { return s.oldest(w, aboveAll) != nil }
 
 // oldest returns the open REQ whose root events rank lowest, if all of them rank below a rank; else nil.
-func (s *Side) oldest(w *want.Want, than int64) (oldest *REQ) {
+func (s *Planner) oldest(w *want.Want, than int64) (oldest *REQ) {
 	for _, l := range s.reqs {
 		if !l.steady() {
 			continue
@@ -68,7 +68,7 @@ func (s *Side) oldest(w *want.Want, than int64) (oldest *REQ) {
 
 // Excess returns the smallest REQ where there are more than most; else nil. The caller cancels a merge first: the REQ that merges others is
 // larger than these.
-func (s *Side) Excess(most int) *REQ {
+func (s *Planner) Excess(most int) *REQ {
 	if s.standing() <= most {
 		return nil
 	}
@@ -76,15 +76,15 @@ func (s *Side) Excess(most int) *REQ {
 }
 
 // thin makes room for load in a live REQ that also has what ranks above it: the root events in it that rank lowest are
-// swept. It reports whether there was one.
-func (s *Side) thin(facts Facts, m *Move, load *REQ, values int) bool {
-	if facts.Now < s.rising.after {
-		s.rising.later(load)
+// polled. It reports whether there was one.
+func (s *Planner) thin(facts Facts, m *Move, load *REQ, values int) bool {
+	if facts.Now < s.promotion.after {
+		s.promotion.later(load)
 		return false
 	}
 	than := newest(facts.Want, load.lots)
 	for _, l := range s.reqs {
-		if !l.steady() || l.Apart != load.Apart {
+		if !l.steady() || l.Isolation != load.Isolation {
 			continue
 		}
 		low, rest := s.lowest(facts, l, load, than, values)
@@ -94,8 +94,8 @@ func (s *Side) thin(facts Facts, m *Move, load *REQ, values int) bool {
 		out := itemset.Of(slices.Values(low))
 		l.Without(out.Has)
 		l.Size = rest
-		s.rising.after = facts.Now + riseInterval
-		s.sweepLater(itemset.Lot{Layer: want.LayerRoots, Items: low}, facts.Now)
+		s.promotion.after = facts.Now + promoteInterval
+		s.pollLater(itemset.Lot{Layer: want.LayerRoots, Items: low}, facts.Now)
 		s.uniteWith(facts, m, load, []*REQ{l}, values)
 		return true
 	}
@@ -104,7 +104,7 @@ func (s *Side) thin(facts Facts, m *Move, load *REQ, values int) bool {
 
 // lowest returns the root events of l that have to go for load to fit, the lowest first and all below a rank, and the size of the
 // rest; none where load does not fit even so. An item that is not confirmed stays, as it is still asked.
-func (s *Side) lowest(facts Facts, l, load *REQ, than int64, values int) (low []want.Item, rest reqfilter.Size) {
+func (s *Planner) lowest(facts Facts, l, load *REQ, than int64, values int) (low []want.Item, rest reqfilter.Size) {
 	for it := range itemset.Each(l.lots) {
 		if facts.Want.Rank(it) < than && facts.Confirmed.Has(it) {
 			low = append(low, it)

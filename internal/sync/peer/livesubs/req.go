@@ -23,15 +23,15 @@ const (
 // REQ is one live REQ. The caller reads its fields; this package writes them. The fields that every step looks at come first, in one
 // line of the cache.
 type REQ struct {
-	demands.Manner
-	Apart   itemset.Apart
-	Open    bool // the relay follows its items
-	Vanish  bool // requests to vanish too: the caller writes it, before it is sent
-	Whole   bool // it is for everything, and not for its items alone
-	filters int
-	parts   []*REQ // it is to stand in for these as well
-	by      *REQ   // is to stand in for this one
-	openAt  time.Duration
+	demands.RequestMode
+	Isolation itemset.Isolation
+	Open      bool // the relay follows its items
+	Vanish    bool // requests to vanish too: the caller writes it, before it is sent
+	Whole     bool // it is for everything, and not for its items alone
+	filters   int
+	parts     []*REQ // it is to stand in for these as well
+	by        *REQ   // is to stand in for this one
+	openAt    time.Duration
 
 	Sub     string
 	Sent    backoff.Now
@@ -157,17 +157,17 @@ func newest(w *want.Want, lots []itemset.Lot) (at int64) {
 
 // Sending says how a REQ goes out.
 type Sending struct {
-	Sub     string
-	Now     backoff.Now
-	Manner  demands.Manner
-	Filters []nostr.Filter
-	Limit   int // of each filter
-	Values  int // that a filter carries
+	Sub         string
+	Now         backoff.Now
+	RequestMode demands.RequestMode
+	Filters     []nostr.Filter
+	Limit       int // of each filter
+	Values      int // that a filter carries
 }
 
 // Send notes how l goes out.
-func (s *Side) Send(l *REQ, how Sending) {
-	l.Manner, l.Limit, l.values, l.filters = how.Manner, how.Limit, how.Values, len(how.Filters)
+func (s *Planner) Send(l *REQ, how Sending) {
+	l.RequestMode, l.Limit, l.values, l.filters = how.RequestMode, how.Limit, how.Values, len(how.Filters)
 	for _, f := range how.Filters {
 		for _, t := range f.Tags {
 			l.longest = max(l.longest, len(t.Values))
@@ -178,6 +178,6 @@ func (s *Side) Send(l *REQ, how Sending) {
 }
 
 // Drop notes that l is no more.
-func (s *Side) Drop(l *REQ) {
+func (s *Planner) Drop(l *REQ) {
 	s.reqs = slices.DeleteFunc(s.reqs, func(x *REQ) bool { return x == l })
 }

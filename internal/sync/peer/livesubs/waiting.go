@@ -15,7 +15,7 @@ type Waiting struct {
 }
 
 // Queue lets a lot wait for a REQ.
-func (s *Side) Queue(l itemset.Lot) {
+func (s *Planner) Queue(l itemset.Lot) {
 	for _, w := range s.waiting {
 		if w.Alike(l) && w.After == 0 {
 			w.Items = append(w.Items, l.Items...)
@@ -26,22 +26,22 @@ func (s *Side) Queue(l itemset.Lot) {
 }
 
 // Requeue lets a lot wait for a REQ and for a time. tries says how often REQs for the items were refused.
-func (s *Side) Requeue(l itemset.Lot, after time.Duration, tries int) {
+func (s *Planner) Requeue(l itemset.Lot, after time.Duration, tries int) {
 	s.waiting = append(s.waiting, &Waiting{Lot: l, After: after, tries: tries})
 }
 
 // Waiting returns the lots that wait. The slice is the caller's; the caller changes no lot.
-func (s *Side) Waiting() []*Waiting { return slices.Clone(s.waiting) }
+func (s *Planner) Waiting() []*Waiting { return slices.Clone(s.waiting) }
 
-// Apart sets, for each lot that waits, what keeps the lot apart from others.
-func (s *Side) Apart(of func(itemset.Lot) itemset.Apart) {
+// Isolate sets, for each lot that waits, why its items stand in REQs of their own.
+func (s *Planner) Isolate(of func(itemset.Lot) itemset.Isolation) {
 	for _, w := range s.waiting {
-		w.Apart = of(w.Lot)
+		w.Isolation = of(w.Lot)
 	}
 }
 
 // PutForward lets the lots that wait until the time from wait until the time to instead.
-func (s *Side) PutForward(from, to time.Duration) {
+func (s *Planner) PutForward(from, to time.Duration) {
 	for _, w := range s.waiting {
 		if w.After == from {
 			w.After = to
@@ -50,7 +50,7 @@ func (s *Side) PutForward(from, to time.Duration) {
 }
 
 // TakeAll takes out the lots that wait for a REQ alone, and for no time.
-func (s *Side) TakeAll(now time.Duration) (lots []itemset.Lot) {
+func (s *Planner) TakeAll(now time.Duration) (lots []itemset.Lot) {
 	left := s.waiting[:0]
 	for _, w := range s.waiting {
 		if w.After > now {
@@ -66,11 +66,11 @@ func (s *Side) TakeAll(now time.Duration) (lots []itemset.Lot) {
 
 // fill takes out as many waiting items as one REQ bears, and returns that REQ; nil when none wait. fill also takes
 // out the items of which one alone is more than a REQ bears: these are unfit.
-func (s *Side) fill(facts Facts) (load *REQ, unfit []itemset.Lot) {
+func (s *Planner) fill(facts Facts) (load *REQ, unfit []itemset.Lot) {
 	load = &REQ{}
 	for i := 0; i < len(s.waiting); {
 		w := s.waiting[i]
-		if w.After > facts.Now || len(load.lots) > 0 && w.Apart != load.Apart {
+		if w.After > facts.Now || len(load.lots) > 0 && w.Isolation != load.Isolation {
 			i++
 			continue
 		}
@@ -83,7 +83,7 @@ func (s *Side) fill(facts Facts) (load *REQ, unfit []itemset.Lot) {
 			w.Items = w.Items[n:]
 			return load, unfit
 		}
-		unfit = itemset.AddLot(unfit, itemset.Lot{Layer: w.Layer, Apart: w.Apart, Since: w.Since, Items: w.Items[:1]})
+		unfit = itemset.AddLot(unfit, itemset.Lot{Layer: w.Layer, Isolation: w.Isolation, Since: w.Since, Items: w.Items[:1]})
 		if w.Items = w.Items[1:]; len(w.Items) == 0 {
 			s.waiting = slices.Delete(s.waiting, i, i+1)
 		}
@@ -107,8 +107,8 @@ func (l *REQ) take(facts Facts, w *Waiting) int {
 		n++
 	}
 	if n > 0 {
-		l.Apart, l.Tries = w.Apart, max(l.Tries, w.tries)
-		l.Add(itemset.Lot{Layer: w.Layer, Apart: w.Apart, Since: w.Since, Items: w.Items[:n]})
+		l.Isolation, l.Tries = w.Isolation, max(l.Tries, w.tries)
+		l.Add(itemset.Lot{Layer: w.Layer, Isolation: w.Isolation, Since: w.Since, Items: w.Items[:n]})
 	}
 	return n
 }

@@ -20,7 +20,7 @@ import (
 
 // relay is a live side whose REQs are sent and closed as it decides.
 type relay struct {
-	Side
+	Planner
 	t         *testing.T
 	w         *want.Want
 	repo      want.Item
@@ -29,7 +29,7 @@ type relay struct {
 	filters   int // before small REQs are merged
 	now       time.Duration
 	confirmed itemset.Known
-	asked     []itemset.Lot // swept, and asked now
+	asked     []itemset.Lot // polled, and asked now
 	subs      int
 	wanted    itemset.Set
 }
@@ -67,8 +67,8 @@ func (r *relay) queue(items ...want.Item) {
 
 // make makes a move.
 func (r *relay) make(m Move) {
-	for _, x := range m.Swept {
-		r.sweptNow(x)
+	for _, x := range m.Unfollowed {
+		r.polledNow(x)
 	}
 	if m.Load == nil {
 		return
@@ -82,7 +82,7 @@ func (r *relay) make(m Move) {
 		}
 	}
 	r.subs++
-	how := Sending{Sub: fmt.Sprint("l", r.subs), Now: backoff.Now{Mono: r.now}, Manner: demands.Manner{Kindless: true}, Values: m.Values, Limit: 1}
+	how := Sending{Sub: fmt.Sprint("l", r.subs), Now: backoff.Now{Mono: r.now}, RequestMode: demands.RequestMode{Kindless: true}, Values: m.Values, Limit: 1}
 	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
 		if items := m.Load.Items(layer); len(items) > 0 {
 			how.Filters = append(how.Filters, reqfilter.Of(r.w, layer, items, true, reqfilter.Bounds{Values: m.Values})...)
@@ -91,9 +91,9 @@ func (r *relay) make(m Move) {
 	r.Send(m.Load, how)
 }
 
-func (r *relay) sweptNow(x Swept) {
+func (r *relay) polledNow(x Unfollowed) {
 	if x.REQ != nil && slices.Contains(r.REQs(), x.REQ) {
-		r.t.Errorf("REQ %s was swept and stands", x.REQ.Sub)
+		r.t.Errorf("REQ %s was polled and stands", x.REQ.Sub)
 	}
 	r.asked = append(r.asked, x.Lots...)
 }
@@ -148,7 +148,7 @@ func (r *relay) check() {
 	for _, w := range r.Waiting() {
 		count(w.Lot)
 	}
-	for _, x := range r.Sweeps() {
+	for _, x := range r.Polls() {
 		count(x.Lot)
 	}
 	count(r.asked...)
@@ -175,14 +175,14 @@ func (r *relay) show() string {
 	return strings.Join(out, " ")
 }
 
-func (r *relay) expect(reqs string, swept int) {
+func (r *relay) expect(reqs string, polled int) {
 	r.t.Helper()
 	n := len(itemset.ItemsOf(r.asked))
-	for _, x := range r.Sweeps() {
+	for _, x := range r.Polls() {
 		n += len(x.Items)
 	}
-	if got := r.show(); got != reqs || n != swept {
-		r.t.Errorf("REQs for %s, %d are swept", got, n)
+	if got := r.show(); got != reqs || n != polled {
+		r.t.Errorf("REQs for %s, %d are polled", got, n)
 	}
 }
 
@@ -191,11 +191,11 @@ func TestWhatWaitsIsPacked(t *testing.T) {
 	r := newRelay(t, 60, 19)
 	r.queue(r.repo)
 	r.wanted.Put(want.Announcements)
-	r.Queue(itemset.Lot{Layer: want.LayerAnnouncements, Apart: itemset.ApartBare, Items: []want.Item{want.Announcements}})
+	r.Queue(itemset.Lot{Layer: want.LayerAnnouncements, Isolation: itemset.NeedsNoKinds, Items: []want.Item{want.Announcements}})
 	r.queue(r.roots...)
 	r.tend()
 	r.expect("11 1 30 20", 0) // of ten filters, three for ten root events
-	if l := r.REQs()[1]; l.Apart != itemset.ApartBare || l.Lots()[0].Layer != want.LayerAnnouncements || r.REQs()[0].Apart != itemset.Together {
+	if l := r.REQs()[1]; l.Isolation != itemset.NeedsNoKinds || l.Lots()[0].Layer != want.LayerAnnouncements || r.REQs()[0].Isolation != itemset.Shared {
 		t.Error("the announcements do not stand apart")
 	}
 	if len(r.Waiting()) > 0 || r.Wake(r.now) != backoff.Never {
@@ -274,11 +274,11 @@ func TestNotUnitedWithWhatStandsApart(t *testing.T) {
 	r := newRelay(t, 3, 5) // two live ones
 	r.queue(r.roots[0])
 	r.wanted.Put(want.Announcements)
-	r.Queue(itemset.Lot{Layer: want.LayerAnnouncements, Apart: itemset.ApartBare, Items: []want.Item{want.Announcements}})
+	r.Queue(itemset.Lot{Layer: want.LayerAnnouncements, Isolation: itemset.NeedsNoKinds, Items: []want.Item{want.Announcements}})
 	r.tend()
 	r.queue(r.roots[1])
 	m := r.Next(r.facts())
-	if len(m.Parts) != 1 || m.Parts[0].Apart != itemset.Together || m.Load.Apart != itemset.Together {
+	if len(m.Parts) != 1 || m.Parts[0].Isolation != itemset.Shared || m.Load.Isolation != itemset.Shared {
 		t.Fatalf("%+v", m)
 	}
 	r.make(m)
@@ -407,7 +407,7 @@ func TestTheLargestIsLeftAlone(t *testing.T) {
 	r.expect("20 6", 0)
 }
 
-// What is larger than a REQ even alone is swept, and what comes after it is followed.
+// What is larger than a REQ even alone is polled, and what comes after it is followed.
 func TestWhatFitsInNoREQ(t *testing.T) {
 	r := newRelay(t, 2, 19)
 	r.queue(r.repo)
@@ -420,7 +420,7 @@ func TestWhatFitsInNoREQ(t *testing.T) {
 	t1.Limits = &limits
 	m := r.Next(t1)
 	r.make(m)
-	if r.settle(); len(m.Swept) != 1 || m.Swept[0].REQ != nil || m.Load == nil {
+	if r.settle(); len(m.Unfollowed) != 1 || m.Unfollowed[0].REQ != nil || m.Load == nil {
 		t.Errorf("%+v", m)
 	}
 	r.expect("1", 1)
@@ -445,15 +445,15 @@ func TestWhatGivesWay(t *testing.T) {
 	r.tend()
 	r.queue(r.roots[99]) // newer than all: the older half gives way
 	m := r.Next(r.facts())
-	if len(m.Swept) != 1 || m.Swept[0].REQ == nil || m.Swept[0].Lots != nil || m.Load == nil {
+	if len(m.Unfollowed) != 1 || m.Unfollowed[0].REQ == nil || m.Unfollowed[0].Lots != nil || m.Load == nil {
 		t.Fatalf("%+v", m)
 	}
 	r.make(m)
 	r.settle()
 	r.expect("30 1", 30)
-	for _, x := range r.Sweeps() {
-		if slices.Contains(x.Items, r.roots[30]) || x.At != r.now+SweepInterval {
-			t.Errorf("%v is swept at %v", x.Items, x.At)
+	for _, x := range r.Polls() {
+		if slices.Contains(x.Items, r.roots[30]) || x.At != r.now+PollInterval {
+			t.Errorf("%v is polled at %v", x.Items, x.At)
 		}
 	}
 }
@@ -479,25 +479,25 @@ func TestThinned(t *testing.T) {
 	r.make(m)
 	r.settle()
 	r.expect("30 30", 2)
-	if x := r.Sweeps(); len(x) != 1 || !slices.Equal(x[0].Items, r.roots[:2]) {
-		t.Errorf("swept: %v", x)
+	if x := r.Polls(); len(x) != 1 || !slices.Equal(x[0].Items, r.roots[:2]) {
+		t.Errorf("polled: %v", x)
 	}
 	r.queue(r.roots[73])
 	r.tend()
 	r.expect("30 30", 3)
-	if len(r.asked) != 1 || r.Rising() != 1 {
-		t.Errorf("thinned twice in a minute, %d are to rise", r.Rising())
+	if len(r.asked) != 1 || r.Promotions() != 1 {
+		t.Errorf("thinned twice in a minute, %d are to rise", r.Promotions())
 	}
-	// What was swept instead rises after that.
-	r.Swept(r.asked[0], 0, r.now)
+	// What was polled instead rises after that.
+	r.Polled(r.asked[0], 0, r.now)
 	r.confirmed.Put(r.roots[73], false)
 	r.asked = nil
-	if r.MayRise(r.now) || r.Wake(r.now) != r.now+riseInterval {
+	if r.MayPromote(r.now) || r.Wake(r.now) != r.now+promoteInterval {
 		t.Errorf("rises at %v", r.Wake(r.now))
 	}
-	r.now += riseInterval
-	up := r.Rise(r.facts(), nil)
-	if !slices.Equal(up, []want.Item{r.roots[73]}) || r.Rising() != 0 || r.MayRise(r.now) {
+	r.now += promoteInterval
+	up := r.Promote(r.facts(), nil)
+	if !slices.Equal(up, []want.Item{r.roots[73]}) || r.Promotions() != 0 || r.MayPromote(r.now) {
 		t.Fatalf("%v rise", up)
 	}
 	r.queue(up...)
@@ -505,7 +505,7 @@ func TestThinned(t *testing.T) {
 	r.confirmed.Drop(r.roots[29])
 	r.tend()
 	r.expect("30 30", 3)
-	for _, x := range r.Sweeps() {
+	for _, x := range r.Polls() {
 		if slices.Contains(x.Items, r.roots[2]) || slices.Contains(x.Items, r.roots[29]) {
 			t.Error("what is not confirmed gave way")
 		}
@@ -540,73 +540,73 @@ func TestRise(t *testing.T) {
 		r.wanted.Put(items[0])
 	}
 	follow(r.roots[10])
-	sweep := func(items ...want.Item) {
+	poll := func(items ...want.Item) {
 		for _, it := range items {
 			r.wanted.Put(it)
-			r.Swept(r.lot(it), 0, r.now)
+			r.Polled(r.lot(it), 0, r.now)
 		}
 	}
-	sweep(r.roots[0:10]...)
-	sweep(r.roots[11:200]...)
-	if r.MayRise(r.now) {
+	poll(r.roots[0:10]...)
+	poll(r.roots[11:200]...)
+	if r.MayPromote(r.now) {
 		t.Error("something rises that nobody talks about")
 	}
 	for _, it := range r.roots[5:250] {
-		r.Rouse(it)
+		r.Touch(it)
 	}
-	up := r.Rise(r.facts(), []want.Item{r.roots[240]})
-	if len(up) != mostRising || up[0] != r.roots[199] || up[mostRising-1] != r.roots[100] {
+	up := r.Promote(r.facts(), []want.Item{r.roots[240]})
+	if len(up) != mostPromoted || up[0] != r.roots[199] || up[mostPromoted-1] != r.roots[100] {
 		t.Fatalf("%d rise", len(up))
 	}
-	if !r.MayRise(r.now) || r.Rising() != 189-mostRising+1 {
-		t.Errorf("%d are left", r.Rising())
+	if !r.MayPromote(r.now) || r.Promotions() != 189-mostPromoted+1 {
+		t.Errorf("%d are left", r.Promotions())
 	}
 	r.queue(up...)
 	r.settle()
-	up = r.Rise(r.facts(), []want.Item{r.roots[240]})
-	if len(up) != 89 || up[88] != r.roots[11] || r.Rising() != 1 || r.MayRise(r.now) {
+	up = r.Promote(r.facts(), []want.Item{r.roots[240]})
+	if len(up) != 89 || up[88] != r.roots[11] || r.Promotions() != 1 || r.MayPromote(r.now) {
 		t.Fatalf("then %d rise", len(up))
 	}
-	if sweep(r.roots[240]); !r.MayRise(r.now) {
+	if poll(r.roots[240]); !r.MayPromote(r.now) {
 		t.Error("what was asked is forgotten")
 	}
-	if up = r.Rise(r.facts(), nil); len(up) != 1 {
+	if up = r.Promote(r.facts(), nil); len(up) != 1 {
 		t.Errorf("at last %d rise", len(up))
 	}
-	r.Rouse(r.roots[1])
-	if r.Unwanted(r.roots[1]); r.Rising() != 0 {
+	r.Touch(r.roots[1])
+	if r.Unwanted(r.roots[1]); r.Promotions() != 0 {
 		t.Error("what is wanted no more rises")
 	}
 }
 
-// What is swept comes in the order of time, when its turn has come.
-func TestSweepsInTheOrderOfTime(t *testing.T) {
+// What is polled comes in the order of time, when its turn has come.
+func TestPollsInTheOrderOfTime(t *testing.T) {
 	r := newRelay(t, 3, 19)
 	for n, it := range r.roots {
 		l := r.lot(it)
 		l.Since = 7
-		r.Swept(l, 0, time.Duration(n)*time.Minute)
+		r.Polled(l, 0, time.Duration(n)*time.Minute)
 	}
-	for n, at := range []time.Duration{SweepInterval - 1, SweepInterval, SweepInterval + 2*time.Minute - 1, SweepInterval + 2*time.Minute} {
+	for n, at := range []time.Duration{PollInterval - 1, PollInterval, PollInterval + 2*time.Minute - 1, PollInterval + 2*time.Minute} {
 		for _, x := range r.Due(at) {
 			if r.asked = append(r.asked, x.Lot); x.At > at || x.Since != itemset.AllStored {
 				t.Errorf("at %v: %+v", at, x)
 			}
 		}
-		if len(r.asked) != n || len(r.Sweeps()) != 3-n {
-			t.Errorf("at %v: %d asked, %d wait", at, len(r.asked), len(r.Sweeps()))
+		if len(r.asked) != n || len(r.Polls()) != 3-n {
+			t.Errorf("at %v: %d asked, %d wait", at, len(r.asked), len(r.Polls()))
 		}
-		if w := r.Wake(at); n < 3 && w != r.Sweeps()[0].At || n == 3 && w != backoff.Never {
+		if w := r.Wake(at); n < 3 && w != r.Polls()[0].At || n == 3 && w != backoff.Never {
 			t.Errorf("at %v: wakes at %v", at, w)
 		}
 	}
-	r.Swept(r.asked[0], SweepInterval, SweepInterval+time.Minute)
-	if r.Turn() != time.Minute {
-		t.Errorf("the last one took %v", r.Turn())
+	r.Polled(r.asked[0], PollInterval, PollInterval+time.Minute)
+	if r.PollTook() != time.Minute {
+		t.Errorf("the last one took %v", r.PollTook())
 	}
 }
 
-// Where the relay turns out to bear fewer REQs, the smallest is closed; where it bears less of all together, what ranks lowest is swept.
+// Where the relay turns out to bear fewer REQs, the smallest is closed; where it bears less of all together, what ranks lowest is polled.
 func TestTheRelayBearsLess(t *testing.T) {
 	r := newRelay(t, 60, 19)
 	for _, items := range [][]want.Item{r.roots[20:40], r.roots[:5], r.roots[40:60]} {
@@ -624,7 +624,7 @@ func TestTheRelayBearsLess(t *testing.T) {
 	}
 	r.limits.BoundTotal(r.Bytes() - 1)
 	x, ok := r.Unborne(r.facts())
-	if !ok || x.REQ.Sub != "l2" || x.Lots != nil || len(r.Sweeps()) != 1 || !r.Expendable(r.w) {
+	if !ok || x.REQ.Sub != "l2" || x.Lots != nil || len(r.Polls()) != 1 || !r.Expendable(r.w) {
 		t.Errorf("%+v", x)
 	}
 	if _, ok := r.Unborne(r.facts()); ok {
@@ -640,7 +640,7 @@ func TestTheRelayBearsLess(t *testing.T) {
 	if _, ok := r.Unborne(r.facts()); ok || r.Expendable(r.w) {
 		t.Error("nothing is left, and gives way")
 	}
-	r.queue(r.repo) // the relay bears nothing: all is swept
+	r.queue(r.repo) // the relay bears nothing: all is polled
 	r.tend()
 	r.expect("", 46)
 }
@@ -685,7 +685,7 @@ func TestShrink(t *testing.T) {
 		r.tend()
 	}
 	r.queue(r.roots[6])
-	r.Swept(r.lot(r.roots[7], r.roots[8]), 0, r.now)
+	r.Polled(r.lot(r.roots[7], r.roots[8]), 0, r.now)
 	gone := itemset.Of(slices.Values([]want.Item{r.roots[0], r.roots[1], r.roots[2], r.roots[6], r.roots[7]}))
 	for it := range gone.Above(0) {
 		r.Unwanted(it)
@@ -706,7 +706,7 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// Everything is asked anew: what is swept is tried live.
+// Everything is asked anew: what is polled is tried live.
 func TestAnew(t *testing.T) {
 	r := newRelay(t, 5, 19)
 	l := r.lot(r.roots[0])
@@ -716,13 +716,13 @@ func TestAnew(t *testing.T) {
 	l = r.lot(r.roots[1], r.roots[2])
 	l.Since = 9
 	r.Requeue(l, time.Hour, 1)
-	r.Swept(r.lot(r.roots[3]), 0, r.now)
+	r.Polled(r.lot(r.roots[3]), 0, r.now)
 	r.Newest().AskedAgain()
 	if s := r.Newest().Lots()[0].Since; s != itemset.AllAgain {
 		t.Errorf("asked since %v", s)
 	}
 	placed := r.Anew(func(it want.Item) bool { return it != r.roots[2] })
-	if !slices.Equal(slices.Collect(placed.Above(0)), r.roots[:2]) || len(r.Sweeps()) > 0 {
+	if !slices.Equal(slices.Collect(placed.Above(0)), r.roots[:2]) || len(r.Polls()) > 0 {
 		t.Errorf("placed %v", slices.Collect(placed.Above(0)))
 	}
 	if r.Newest().Lots()[0].Since != itemset.AllStored || r.Waiting()[0].Since != itemset.AllStored {
@@ -797,14 +797,14 @@ func TestLives(t *testing.T) {
 				}
 			case 2:
 				for _, it := range r.roots[:60] {
-					r.Rouse(it)
+					r.Touch(it)
 				}
 			case 3:
 				for _, x := range r.asked {
 					for _, it := range x.Items {
 						r.confirmed.Put(it, it == r.repo)
 					}
-					r.Swept(x, 0, r.now)
+					r.Polled(x, 0, r.now)
 				}
 				r.asked = nil
 			case 4:
@@ -813,8 +813,8 @@ func TestLives(t *testing.T) {
 				}
 			}
 			r.check()
-			if r.MayRise(r.now) {
-				for _, it := range r.Rise(r.facts(), itemset.ItemsOf(r.asked)) {
+			if r.MayPromote(r.now) {
+				for _, it := range r.Promote(r.facts(), itemset.ItemsOf(r.asked)) {
 					r.confirmed.Drop(it)
 					r.Queue(r.lot(it))
 				}
@@ -835,7 +835,7 @@ func TestLives(t *testing.T) {
 				if !ok {
 					break
 				}
-				r.sweptNow(x)
+				r.polledNow(x)
 			}
 			r.check()
 		}

@@ -1,6 +1,6 @@
 // Package livesubs decides which live REQs there should be at one relay: how waiting items are packed into them, which REQs are merged, and which
-// items give way where the relay bears no more. Those are swept: asked in turns. It is a function of values: its caller sends and closes
-// the REQs, tells what became of them and what the time is, and asks for what is stored. Read Side, then Next.
+// items give way where the relay bears no more. Those are polled: asked in turns. It is a function of values: its caller sends and closes
+// the REQs, tells what became of them and what the time is, and asks for what is stored. Read Planner, then Next.
 package livesubs
 
 import (
@@ -14,19 +14,19 @@ import (
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
-// Side is the live side of one connection. Each item that it was given stands in exactly one place: it waits, or it is served by one REQ, or it
-// is swept. Times are readings of the steady clock. The zero value has nothing; one goroutine uses it.
-type Side struct {
+// Planner is the live side of one connection. Each item that it was given stands in exactly one place: it waits, or it is served by one REQ, or it
+// is polled. Times are readings of the steady clock. The zero value has nothing; one goroutine uses it.
+type Planner struct {
 	reqs       []*REQ // in the order in which the caller sent them
 	waiting    []*Waiting
-	sweeps     []Sweep       // in order of time
-	rising     rising        // swept items that are to be followed
-	turn       time.Duration // how long the last sweep took
+	polls      []Poll        // in order of time
+	promotion  promotion     // polled items that are to be followed
+	pollTook   time.Duration // how long the last poll took
 	shrunk     bool          // items were taken back since the last look
 	mergeAfter time.Duration // before it nothing merges, as a merge was refused
 }
 
-// Facts are what Side decides by.
+// Facts are what Planner decides by.
 type Facts struct {
 	Now        time.Duration
 	Want       *want.Want
@@ -37,16 +37,16 @@ type Facts struct {
 }
 
 // REQs returns the REQs that were sent and not dropped since, the oldest first. The slice is the caller's.
-func (s *Side) REQs() []*REQ { return slices.Clone(s.reqs) }
+func (s *Planner) REQs() []*REQ { return slices.Clone(s.reqs) }
 
 // Any reports whether is is true for one of the REQs.
-func (s *Side) Any(is func(*REQ) bool) bool { return slices.ContainsFunc(s.reqs, is) }
+func (s *Planner) Any(is func(*REQ) bool) bool { return slices.ContainsFunc(s.reqs, is) }
 
 // Len returns how many REQs there are.
-func (s *Side) Len() int { return len(s.reqs) }
+func (s *Planner) Len() int { return len(s.reqs) }
 
 // Newest returns the REQ that was sent last; nil where there is none.
-func (s *Side) Newest() *REQ {
+func (s *Planner) Newest() *REQ {
 	if len(s.reqs) == 0 {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (s *Side) Newest() *REQ {
 
 // standing counts the REQs that occupy the relay's limit. The new REQ of a merge
 // under way is not among them: a subscription is reserved for it.
-func (s *Side) standing() int {
+func (s *Planner) standing() int {
 	if s.merging() != nil {
 		return len(s.reqs) - 1
 	}
@@ -63,7 +63,7 @@ func (s *Side) standing() int {
 }
 
 // merging returns the new REQ of the merge under way; there is at most one.
-func (s *Side) merging() *REQ {
+func (s *Planner) merging() *REQ {
 	for _, l := range s.reqs {
 		if len(l.parts) > 0 {
 			return l
@@ -73,12 +73,12 @@ func (s *Side) merging() *REQ {
 }
 
 // Moving reports whether a live REQ is about to open or to be replaced.
-func (s *Side) Moving() bool {
+func (s *Planner) Moving() bool {
 	return slices.ContainsFunc(s.reqs, func(l *REQ) bool { return !l.Open || len(l.parts) > 0 })
 }
 
 // Bytes returns how much all live REQs ask for together, in bytes of their messages.
-func (s *Side) Bytes() (sum int) {
+func (s *Planner) Bytes() (sum int) {
 	for _, l := range s.reqs {
 		sum += l.bytes()
 	}
@@ -86,10 +86,10 @@ func (s *Side) Bytes() (sum int) {
 }
 
 // bears reports whether the relay bears more bytes of live REQs.
-func (s *Side) bears(facts Facts, more int) bool { return facts.Limits.Bears(s.Bytes(), more) }
+func (s *Planner) bears(facts Facts, more int) bool { return facts.Limits.Bears(s.Bytes(), more) }
 
 // Wake returns the time at which a REQ, or an item without one, needs attention.
-func (s *Side) Wake(now time.Duration) time.Duration {
+func (s *Planner) Wake(now time.Duration) time.Duration {
 	w := backoff.Never
 	for _, l := range s.reqs {
 		switch {
@@ -102,27 +102,27 @@ func (s *Side) Wake(now time.Duration) time.Duration {
 	for _, x := range s.waiting {
 		w = min(w, backoff.Later(x.After, now))
 	}
-	if len(s.sweeps) > 0 {
-		w = min(w, s.sweeps[0].At)
+	if len(s.polls) > 0 {
+		w = min(w, s.polls[0].At)
 	}
 	w = min(w, backoff.Later(s.mergeAfter, now))
-	if s.rising.look {
-		w = min(w, backoff.Later(s.rising.after, now))
+	if s.promotion.look {
+		w = min(w, backoff.Later(s.promotion.after, now))
 	}
 	return w
 }
 
 // Unwanted notes that an item is wanted no more. Shrink takes all such items out in one go.
-func (s *Side) Unwanted(it want.Item) {
-	s.rising.items.Drop(it)
+func (s *Planner) Unwanted(it want.Item) {
+	s.promotion.items.Drop(it)
 	s.shrunk = true
 }
 
 // Shrunk reports whether Shrink has something to take out.
-func (s *Side) Shrunk() bool { return s.shrunk }
+func (s *Planner) Shrunk() bool { return s.shrunk }
 
 // Shrink takes the items for which gone is true out of all places, and returns the REQs that serve nothing then, which the caller closes.
-func (s *Side) Shrink(w *want.Want, gone func(want.Item) bool) (idle []*REQ) {
+func (s *Planner) Shrink(w *want.Want, gone func(want.Item) bool) (idle []*REQ) {
 	s.shrunk = false
 	for _, l := range s.reqs {
 		l.Without(gone)
@@ -137,22 +137,22 @@ func (s *Side) Shrink(w *want.Want, gone func(want.Item) bool) (idle []*REQ) {
 	return idle
 }
 
-// Lose takes items out of those that wait and those that are swept.
-func (s *Side) Lose(gone func(want.Item) bool) {
+// Lose takes items out of those that wait and those that are polled.
+func (s *Planner) Lose(gone func(want.Item) bool) {
 	for _, w := range s.waiting {
 		w.Items = slices.DeleteFunc(w.Items, gone)
 	}
 	s.waiting = slices.DeleteFunc(s.waiting, func(w *Waiting) bool { return len(w.Items) == 0 })
-	for i := range s.sweeps {
-		s.sweeps[i].Items = slices.DeleteFunc(s.sweeps[i].Items, gone)
+	for i := range s.polls {
+		s.polls[i].Items = slices.DeleteFunc(s.polls[i].Items, gone)
 	}
-	s.sweeps = slices.DeleteFunc(s.sweeps, func(x Sweep) bool { return len(x.Items) == 0 })
+	s.polls = slices.DeleteFunc(s.polls, func(x Poll) bool { return len(x.Items) == 0 })
 }
 
-// Anew ends all sweeps, and marks the items that are in live REQs or wait for one: all their stored events are asked for. It returns
+// Anew ends all polling, and marks the items that are in live REQs or wait for one: all their stored events are asked for. It returns
 // those of them that are wanted.
-func (s *Side) Anew(wanted func(want.Item) bool) *itemset.Set {
-	s.sweeps = nil
+func (s *Planner) Anew(wanted func(want.Item) bool) *itemset.Set {
+	s.polls = nil
 	var set itemset.Set
 	note := func(l *itemset.Lot) {
 		l.Since = itemset.AllStored
@@ -175,7 +175,7 @@ func (s *Side) Anew(wanted func(want.Item) bool) *itemset.Set {
 
 // Lost notes that the relay refused or ended a REQ. It reports whether the items are served all the same, by an open REQ that was to replace
 // the lost one.
-func (s *Side) Lost(l *REQ, now time.Duration) (served bool) {
+func (s *Planner) Lost(l *REQ, now time.Duration) (served bool) {
 	if m := l.by; m != nil {
 		m.parts = slices.DeleteFunc(m.parts, func(r *REQ) bool { return r == l })
 		if m.Open {
@@ -193,10 +193,10 @@ func (s *Side) Lost(l *REQ, now time.Duration) (served bool) {
 }
 
 // mergeLater lets nothing merge for a while.
-func (s *Side) mergeLater(now time.Duration) { s.mergeAfter = now + backoff.FirstRetry }
+func (s *Planner) mergeLater(now time.Duration) { s.mergeAfter = now + backoff.FirstRetry }
 
 // Check looks for REQs that serve nothing and for sizes that are not those of the items: what a test asks after each step.
-func (s *Side) Check(w *want.Want) error {
+func (s *Planner) Check(w *want.Want) error {
 	for _, l := range s.reqs {
 		if l.idle() {
 			return fmt.Errorf("live REQ %s serves nothing", l.Sub)
