@@ -11,7 +11,7 @@ func (d *Disk) Admit(from Quarantine, repo ID) error {
 	if !ok || q.d != d || !q.proven || q.closed || repo.IsZero() {
 		return errors.New("admitting: what is proven in a quarantine can be admitted into a repository, and nothing else")
 	}
-	r, unlock := d.live.lock(repo)
+	r, unlock := d.inUse.lock(repo)
 	defer unlock()
 	if !q.next.is(r) {
 		if err := d.standsAlone(q, repo); err != nil {
@@ -53,7 +53,7 @@ func (d *Disk) linkPack(q *quarantine, repo ID, r *repository) error {
 	}
 	packs := dir + "/objects/pack/"
 	defer d.packs.drop(repo)
-	d.demand.forget(repo)
+	d.clones.forget(repo)
 	if r.maintenance != nil {
 		r.maintenance.admitted(q.pack)
 	}
@@ -65,5 +65,5 @@ func (d *Disk) linkPack(q *quarantine, repo ID, r *repository) error {
 	if err := d.dir.sync(packs); err != nil {
 		return err
 	}
-	return d.live.rescue(repo, r, q.pack)
+	return d.inUse.rescue(repo, r, q.pack)
 }

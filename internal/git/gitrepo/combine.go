@@ -13,7 +13,7 @@ import (
 
 // combine has git combine the packs in a directory of their own, and puts the result in the place of the old packs.
 func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gitwire.ObjectID) (bool, error) {
-	promised, all := m.d.promises.of(m.repo)
+	promised, all := m.d.confirmed.of(m.repo)
 	if !all {
 		m.expire = 1
 	}
@@ -71,7 +71,7 @@ func (m *maintenance) stage(refs *gitwire.Refs, keep []gitwire.ObjectID) (size i
 	if err != nil {
 		return 0, err
 	}
-	led, err := m.ledUntil(refs)
+	led, err := m.lastRefChange(refs)
 	if err == nil {
 		err = m.renew(links, led)
 	}

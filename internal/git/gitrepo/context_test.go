@@ -64,7 +64,7 @@ func TestWorkOnPacksEndsWithItsContext(t *testing.T) {
 			return err
 		},
 		"a part": func(ctx context.Context) error {
-			_, _, err := d.Part(ctx, whole, gitrepo.Proving{Commits: ids{tip}})
+			_, _, err := d.Subset(ctx, whole, gitrepo.Proving{Commits: ids{tip}})
 			return err
 		},
 		"a check": func(ctx context.Context) error {

@@ -47,7 +47,7 @@ func (c *copying) repository(repo ID) error {
 // whole copies a repository: refs before packs, as objects are there before refs name them. It fails with fs.ErrNotExist where the repository
 // is removed before the end.
 func (c *copying) whole(repo ID) error {
-	defer c.d.live.read(repo)() // nothing goes meanwhile
+	defer c.d.inUse.read(repo)() // nothing goes meanwhile
 	dir := repo.path()
 	if err := c.root.MkdirAll(dir+"/objects/pack", 0o700); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (c *copying) whole(repo ID) error {
 // packs returns the files of a repository's packs, in the order in which they are linked. The index over several packs is not among them:
 // maintenance makes it again where it helps.
 func (c *copying) packs(repo ID) ([]string, error) {
-	_, unlock := c.d.live.lock(repo)
+	_, unlock := c.d.inUse.lock(repo)
 	defer unlock()
 	if there, err := c.d.dir.exists(repo); err != nil || !there {
 		return nil, errors.Join(err, fs.ErrNotExist)

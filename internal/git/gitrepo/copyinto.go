@@ -70,7 +70,7 @@ func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
 // linkFrom links a pack of another repository into the quarantine, and reports whether there is one that fits: it has all that is absent beside the
 // quarantine, and nothing else that is.
 func (q *quarantine) linkFrom(from ID, absent []sum) (bool, error) {
-	defer q.d.live.read(from)() // so that no pack goes meanwhile
+	defer q.d.inUse.read(from)() // so that no pack goes meanwhile
 	names, err := q.d.packs.names(from)
 	if err != nil {
 		return false, err

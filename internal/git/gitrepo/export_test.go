@@ -20,12 +20,12 @@ func (d *Disk) BeforeSync(do func(name string)) { d.dir.syncs = do }
 func (d *Disk) BeforeRead(do func(name string)) { d.dir.reads = do }
 
 // Reading counts a reader of a repository until end.
-func (d *Disk) Reading(repo ID) (end func()) { return d.live.read(repo) }
+func (d *Disk) Reading(repo ID) (end func()) { return d.inUse.read(repo) }
 
 // Locked reports whether somebody changes files of a repository.
 func (d *Disk) Locked(repo ID) bool {
-	r := d.live.hold(repo)
-	defer d.live.release(repo, r)
+	r := d.inUse.hold(repo)
+	defer d.inUse.release(repo, r)
 	if !r.change.TryLock() {
 		return true
 	}
@@ -35,10 +35,10 @@ func (d *Disk) Locked(repo ID) bool {
 
 // Silent reports whether nobody is told at the moment which objects are here.
 func (d *Disk) Silent() bool {
-	if !d.promises.swap.TryRLock() {
+	if !d.confirmed.swap.TryRLock() {
 		return true
 	}
-	d.promises.swap.RUnlock()
+	d.confirmed.swap.RUnlock()
 	return false
 }
 

@@ -34,17 +34,17 @@ type Config struct {
 
 // Disk keeps repositories in a directory that no other process changes. Any number of goroutines may use a Disk.
 type Disk struct {
-	dir      *directory
-	git      *gitproc.Git
-	now      func() time.Time
-	packs    *packs
-	live     *live
-	promises promises
-	demand   demand
-	costly   costly
-	bin      bin
-	large    int64
-	worth    int64
+	dir       *directory
+	git       *gitproc.Git
+	now       func() time.Time
+	packs     *packs
+	inUse     *inUse
+	confirmed recentlyConfirmed
+	clones    cloneCounts
+	costly    costly
+	bin       bin
+	large     int64
+	worth     int64
 }
 
 // Open opens the directory of cfg, makes it if there is none, and drops what a crash left of quarantines.
@@ -65,7 +65,7 @@ func Open(cfg Config) (*Disk, error) {
 		most = 256
 	}
 	d.packs = newPacks(d.dir, most)
-	d.live = newLive(d.packs, log)
+	d.inUse = newInUse(d.packs, log)
 	if d.large = cfg.Large; d.large == 0 {
 		d.large = 64 << 20
 	}

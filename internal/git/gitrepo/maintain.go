@@ -65,12 +65,12 @@ func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep [
 // begins notes which packs are there before they are combined; nil where there is nothing to do. The caller calls the returned function
 // when the work is over.
 func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
-	r, unlock := d.live.lock(repo)
+	r, unlock := d.inUse.lock(repo)
 	defer unlock()
 	if r.maintenance != nil {
 		return nil, nil, nil
 	}
-	if err := d.live.unlinkGone(repo, r); err != nil { // what a kill left
+	if err := d.inUse.unlinkGone(repo, r); err != nil { // what a kill left
 		return nil, nil, err
 	}
 	old, n, err := d.packs.combinable(repo)
@@ -79,7 +79,7 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 	}
 	due, err := d.due(repo)
 	due = due && d.settled(repo, r)
-	if err != nil || !due && n <= maxPacks && d.demand.of(repo) < maxClones {
+	if err != nil || !due && n <= maxPacks && d.clones.of(repo) < maxClones {
 		return nil, nil, err
 	}
 	if n < 2 && !due {
@@ -98,9 +98,9 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 		return nil, nil, err
 	}
 	m := &maintenance{d: d, repo: repo, old: old, due: due, expire: d.now().Add(-kept).Unix()}
-	d.live.hold(repo)
-	d.live.mu.Lock()
-	defer d.live.mu.Unlock()
+	d.inUse.hold(repo)
+	d.inUse.mu.Lock()
+	defer d.inUse.mu.Unlock()
 	r.maintenance, m.begun = m, r.begun
 	if r.quarantines > 0 {
 		m.expire = 1 // what comes in may build on anything
@@ -109,14 +109,14 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 		r.change.Lock()
 		r.maintenance = nil
 		r.change.Unlock()
-		d.live.release(repo, r)
+		d.inUse.release(repo, r)
 	}, nil
 }
 
 // settled reports whether what nothing leads to may go: nothing that comes in may build on it, and it is known of what somebody was told.
 func (d *Disk) settled(repo ID, r *repository) bool {
-	_, all := d.promises.of(repo)
-	d.live.mu.Lock()
-	defer d.live.mu.Unlock()
+	_, all := d.confirmed.of(repo)
+	d.inUse.mu.Lock()
+	defer d.inUse.mu.Unlock()
 	return all && r.quarantines == 0
 }

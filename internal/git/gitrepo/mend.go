@@ -27,7 +27,7 @@ func (d *Disk) Mend(ctx context.Context, repo ID, refs *gitwire.Refs) error {
 
 // clear puts the files that a repository does not need into the trash.
 func (d *Disk) clear(ctx context.Context, repo ID) error {
-	_, unlock := d.live.lock(repo)
+	_, unlock := d.inUse.lock(repo)
 	defer unlock()
 	others, err := d.packs.others(ctx, repo)
 	if err != nil {

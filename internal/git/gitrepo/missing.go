@@ -10,11 +10,11 @@ import (
 // reads indexes of packs and starts no process, so a caller may ask about thousands at once. An object that Missing does not return stays
 // for an hour at least.
 func (d *Disk) Missing(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
-	d.promises.swap.RLock()
-	defer d.promises.swap.RUnlock()
+	d.confirmed.swap.RLock()
+	defer d.confirmed.swap.RUnlock()
 	missing, err := d.packs.lacks(repo, ids)
 	if err == nil && len(missing) < len(ids) {
-		d.promises.note(repo, without(ids, missing), d.now())
+		d.confirmed.note(repo, without(ids, missing), d.now())
 	}
 	return missing, err
 }

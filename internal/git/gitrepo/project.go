@@ -23,7 +23,7 @@ func (d *Disk) writeRefs(repo ID, refs *gitwire.Refs) error {
 	if err != nil {
 		return err
 	}
-	_, unlock := d.live.lock(repo)
+	_, unlock := d.inUse.lock(repo)
 	defer unlock()
 	there, err := d.dir.exists(repo)
 	if err != nil {

@@ -35,8 +35,8 @@ func (q *quarantine) proveObjects(ctx context.Context, p Proving) (Proof, error)
 		return Proof{}, err
 	}
 	tips, err := q.split(c, p.all())
-	if err == nil && len(tips.nowhere) > 0 {
-		err = missing(tips.nowhere)
+	if err == nil && len(tips.missing) > 0 {
+		err = missing(tips.missing)
 	}
 	if err != nil {
 		return Proof{}, err
@@ -45,8 +45,8 @@ func (q *quarantine) proveObjects(ctx context.Context, p Proving) (Proof, error)
 	if err != nil {
 		return Proof{}, err
 	}
-	q.needs, q.needsOther = append(haves.beside, tips.beside...), false
-	peeled, err := q.look(ctx, c, p, haves.beside)
+	q.needs, q.needsOther = append(haves.inRepo, tips.inRepo...), false
+	peeled, err := q.look(ctx, c, p, haves.inRepo)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -110,11 +110,11 @@ type content struct {
 
 func (c *content) find(s sum) (int, bool) { return slices.BinarySearchFunc(c.all, s, sum.compare) }
 
-// places are ids, by where the objects are.
-type places struct{ here, beside, nowhere []gitwire.ObjectID }
+// located are ids, by where the objects are.
+type located struct{ inPack, inRepo, missing []gitwire.ObjectID }
 
 // split tells where objects are.
-func (q *quarantine) split(c *content, ids []gitwire.ObjectID) (p places, err error) {
+func (q *quarantine) split(c *content, ids []gitwire.ObjectID) (p located, err error) {
 	var others []gitwire.ObjectID
 	for _, id := range ids {
 		s, ok := sumOf(id)
@@ -122,15 +122,15 @@ func (q *quarantine) split(c *content, ids []gitwire.ObjectID) (p places, err er
 			_, ok = c.find(s)
 		}
 		if ok {
-			p.here = append(p.here, id)
+			p.inPack = append(p.inPack, id)
 		} else {
 			others = append(others, id)
 		}
 	}
-	if p.nowhere, err = q.d.packs.lacks(q.beside, others); err != nil {
-		return places{}, err
+	if p.missing, err = q.d.packs.lacks(q.beside, others); err != nil {
+		return located{}, err
 	}
-	p.beside = without(others, p.nowhere)
+	p.inRepo = without(others, p.missing)
 	return p, nil
 }
 
@@ -209,8 +209,8 @@ func (q *quarantine) whyUnreached(c *content, err error) error {
 	if other != nil {
 		return other
 	}
-	if len(at.nowhere) > 0 {
-		return missing(at.nowhere)
+	if len(at.missing) > 0 {
+		return missing(at.missing)
 	}
 	return packError(err)
 }

@@ -42,7 +42,7 @@ func (d *Disk) newQuarantine(repo ID) (*quarantine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("quarantine: %w", errors.Join(err, d.dir.root.RemoveAll(dir)))
 	}
-	return &quarantine{d: d, beside: repo, dir: dir, next: d.live.beside(repo)}, nil
+	return &quarantine{d: d, beside: repo, dir: dir, next: d.inUse.beside(repo)}, nil
 }
 
 func (q *quarantine) Bytes() int64 { return q.bytes.Load() }
@@ -103,7 +103,7 @@ func (q *quarantine) reads() (int64, error) {
 // run runs git, and keeps the packs of the repository that git reads until it ends; the zero ID is none.
 func (d *Disk) run(ctx context.Context, c gitproc.Command, r gitproc.Run, reads ID) error {
 	if !reads.IsZero() {
-		defer d.live.read(reads)()
+		defer d.inUse.read(reads)()
 	}
 	return gitError(d.git.Run(ctx, c, r))
 }

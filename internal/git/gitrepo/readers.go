@@ -2,14 +2,14 @@ package gitrepo
 
 import "slices"
 
-// cohort is the readers that began between two swaps of packs.
-type cohort struct {
+// readerEpoch is the readers that began between two swaps of packs.
+type readerEpoch struct {
 	n    int
 	gone []string // files that nobody needs who begins after them
 }
 
 // read counts a reader of a repository: no pack that the reader may need is removed until the returned function is called.
-func (l *live) read(repo ID) (end func()) {
+func (l *inUse) read(repo ID) (end func()) {
 	r := l.hold(repo)
 	l.mu.Lock()
 	c := r.readers[len(r.readers)-1]
@@ -32,15 +32,15 @@ func (l *live) read(repo ID) (end func()) {
 }
 
 // retire has files removed as soon as all present readers have ended. The caller holds the repository's lock.
-func (l *live) retire(r *repository, files []string) {
+func (l *inUse) retire(r *repository, files []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r.readers[len(r.readers)-1].gone = files
-	r.readers = append(r.readers, &cohort{})
+	r.readers = append(r.readers, &readerEpoch{})
 }
 
 // unneeded takes out the files that no reader needs any more, and reports whether others wait.
-func (l *live) unneeded(r *repository) (files []string, more bool) {
+func (l *inUse) unneeded(r *repository) (files []string, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(r.readers) > 1 && r.readers[0].n == 0 {
@@ -51,7 +51,7 @@ func (l *live) unneeded(r *repository) (files []string, more bool) {
 }
 
 // keep keeps files that were to be removed.
-func (l *live) keep(r *repository, rescued func(file string) bool) {
+func (l *inUse) keep(r *repository, rescued func(file string) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range r.readers {

@@ -16,7 +16,7 @@ const (
 
 // Remove moves a repository into the trash, also what a kill left of one. From then on readers no longer find it.
 func (d *Disk) Remove(repo ID) error {
-	r, unlock := d.live.lock(repo)
+	r, unlock := d.inUse.lock(repo)
 	defer unlock()
 	if there, err := d.dir.isDir(repo.path()); err != nil || !there {
 		return err
@@ -26,10 +26,10 @@ func (d *Disk) Remove(repo ID) error {
 		err = d.dir.root.Rename(repo.path(), fmt.Sprintf("%s/%s-%d", trash, repo, d.now().Unix()))
 	}
 	d.packs.drop(repo)
-	d.demand.forget(repo)
-	d.live.mu.Lock()
+	d.clones.forget(repo)
+	d.inUse.mu.Lock()
 	r.removed++
-	d.live.mu.Unlock()
+	d.inUse.mu.Unlock()
 	if err == nil {
 		err = d.dir.sync(trash, repo.path()[:len("ab/cd")], ".")
 	}

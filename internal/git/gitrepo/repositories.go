@@ -24,9 +24,9 @@ type Repositories interface {
 	// CopyInto makes a quarantine beside the repository to, puts the objects of the repository from that p.Tips need into it, and proves
 	// it.
 	CopyInto(ctx context.Context, from, to ID, p Proving) (Quarantine, Proof, error)
-	// Part makes a quarantine beside the repository that the quarantine of is beside, puts the objects of that one which p.Tips need into
+	// Subset makes a quarantine beside the repository that the quarantine of is beside, puts the objects of that one which p.Tips need into
 	// it, and proves it.
-	Part(ctx context.Context, of Quarantine, p Proving) (Quarantine, Proof, error)
+	Subset(ctx context.Context, of Quarantine, p Proving) (Quarantine, Proof, error)
 	// Project writes the refs and HEAD. Objects that they name must be here.
 	Project(repo ID, refs *gitwire.Refs) error
 	// Pack writes the pack of a fetch whose work is [gitwire.WorkPack], without frames of side-band.

@@ -17,7 +17,7 @@ import (
 
 // Pack writes to out the pack for a fetch by a client that has no objects yet.
 func (d *Disk) Pack(ctx context.Context, repo ID, f *gitwire.Fetch, party string, out io.Writer) error {
-	d.demand.count(repo)
+	d.clones.count(repo)
 	in := func() io.Reader { return &idReader{groups: []idGroup{{ids: f.Tips()}}} }
 	s := shape{repo: repo, work: "pack", filter: f.Filter.Kind}
 	return d.serve(ctx, s, gitproc.PackReachable(f.OfsDelta, f.IncludeTag, f.Filter), gitproc.Run{Party: party, Out: out}, in)

@@ -26,7 +26,7 @@ func (m *maintenance) swap() (bool, error) {
 			return false, err
 		}
 	}
-	r, unlock := m.d.live.lock(m.repo)
+	r, unlock := m.d.inUse.lock(m.repo)
 	defer unlock()
 	if there, err := m.d.dir.exists(m.repo); err != nil || !there {
 		return false, err // removed meanwhile
@@ -39,7 +39,7 @@ func (m *maintenance) swap() (bool, error) {
 	}
 	past := slices.DeleteFunc(slices.Clone(m.old), func(name string) bool { return slices.Contains(names, name) })
 	for _, name := range names {
-		if err := m.d.live.rescue(m.repo, r, name); err != nil {
+		if err := m.d.inUse.rescue(m.repo, r, name); err != nil {
 			return false, err
 		}
 	}
@@ -54,11 +54,11 @@ func (m *maintenance) swap() (bool, error) {
 	if did, err := m.giveUp(r, past, lost); err != nil || !did {
 		return false, err
 	}
-	m.d.live.retire(r, append(files, midx...))
+	m.d.inUse.retire(r, append(files, midx...))
 	if !m.more {
-		m.d.demand.rest(m.repo)
+		m.d.clones.rest(m.repo)
 	}
-	return true, m.d.live.unlinkGone(m.repo, r)
+	return true, m.d.inUse.unlinkGone(m.repo, r)
 }
 
 // staged returns the combined packs, with all their files.
@@ -102,8 +102,8 @@ func (m *maintenance) lost() (lost []sum, err error) {
 // was told before of these objects has noted them, and nobody is told of them until they have gone.
 func (m *maintenance) giveUp(r *repository, past []string, lost []sum) (bool, error) {
 	if len(lost) > 0 {
-		m.d.promises.swap.Lock()
-		defer m.d.promises.swap.Unlock()
+		m.d.confirmed.swap.Lock()
+		defer m.d.confirmed.swap.Unlock()
 		if m.came(r) || m.promised(lost) {
 			return false, nil
 		}
@@ -123,14 +123,14 @@ func (m *maintenance) giveUp(r *repository, past []string, lost []sum) (bool, er
 
 // came reports whether a quarantine has begun since the maintenance did, or one of the old packs was admitted anew.
 func (m *maintenance) came(r *repository) bool {
-	m.d.live.mu.Lock()
-	defer m.d.live.mu.Unlock()
+	m.d.inUse.mu.Lock()
+	defer m.d.inUse.mu.Unlock()
 	return r.begun != m.begun || m.again
 }
 
 // promised reports whether somebody was told of late that one of these objects is here.
 func (m *maintenance) promised(lost []sum) bool {
-	ids, all := m.d.promises.of(m.repo)
+	ids, all := m.d.confirmed.of(m.repo)
 	return !all || slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool {
 		s, _ := sumOf(id)
 		_, lacks := slices.BinarySearchFunc(lost, s, sum.compare)

@@ -6,7 +6,7 @@ import (
 )
 
 // unlinkGone removes the files that no reader needs, also those that a kill left. The caller holds the repository's lock.
-func (l *live) unlinkGone(repo ID, r *repository) error {
+func (l *inUse) unlinkGone(repo ID, r *repository) error {
 	files, more := l.unneeded(r)
 	if err := l.packs.dir.removeFiles(files...); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (l *live) unlinkGone(repo ID, r *repository) error {
 }
 
 // rescue keeps a pack that was to be removed: it belongs to the repository again.
-func (l *live) rescue(repo ID, r *repository, pack string) error {
+func (l *inUse) rescue(repo ID, r *repository, pack string) error {
 	packs, err := l.packs.gone(repo)
 	if err != nil || !slices.Contains(packs, pack) {
 		return err

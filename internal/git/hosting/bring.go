@@ -222,7 +222,7 @@ func (t *Taking) parts(ctx context.Context, of gitrepo.Quarantine, needs []refdb
 	landed := false
 	for _, n := range needs[:min(len(needs), partsAtOnce)] {
 		one := []refdb.Need{n}
-		q, proof, err := t.h.cfg.Disk.Part(ctx, of, t.proving(one))
+		q, proof, err := t.h.cfg.Disk.Subset(ctx, of, t.proving(one))
 		if err == nil {
 			err = errors.Join(t.land(ctx, q, one, proof), q.Close())
 			landed = landed || err == nil

@@ -106,7 +106,7 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 	q, bytes := x.q, x.q.Bytes()
 	if len(x.tips) > 1 {
 		var proof gitrepo.Proof
-		if q, proof, err = h.cfg.Disk.Part(ctx, x.q, gitrepo.Proving{Commits: x.tipsOf(event), Party: x.party}); err != nil {
+		if q, proof, err = h.cfg.Disk.Subset(ctx, x.q, gitrepo.Proving{Commits: x.tipsOf(event), Party: x.party}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, q.Close()) }()

@@ -83,7 +83,7 @@ type copies struct {
 
 	begins func() // called where a copy begins, once; nil is nothing
 
-	hold chan struct{} // Part waits until it is closed; nil is that it does not
+	hold chan struct{} // Subset waits until it is closed; nil is that it does not
 
 	whole atomic.Pointer[func(tell func())] // called when a pack is here, before git works on it; tell tells the host
 }
@@ -129,15 +129,15 @@ func (u unreadable) CopyInto(ctx context.Context, from, to gitrepo.ID, p gitrepo
 	return u.Disk.CopyInto(ctx, from, to, p)
 }
 
-// Part waits while the disk is held up.
-func (u unreadable) Part(ctx context.Context, of gitrepo.Quarantine, p gitrepo.Proving) (gitrepo.Quarantine, gitrepo.Proof, error) {
+// Subset waits while the disk is held up.
+func (u unreadable) Subset(ctx context.Context, of gitrepo.Quarantine, p gitrepo.Proving) (gitrepo.Quarantine, gitrepo.Proof, error) {
 	u.copies.mu.Lock()
 	hold := u.copies.hold
 	u.copies.mu.Unlock()
 	if hold != nil {
 		<-hold
 	}
-	return u.Disk.Part(ctx, of, p)
+	return u.Disk.Subset(ctx, of, p)
 }
 
 func (c *copies) all() []string {

@@ -14,11 +14,11 @@ import (
 type suspects struct {
 	*stepContext
 	*itemState
-	under  bisect.Suspicion
-	live   *following  // of the connection; nil while there is none
-	stored *catchup    // of the connection; nil while there is none
-	borne  itemset.Set // repositories whose values the relay has shown to take on this connection
-	task   *task       // of the trial under way; nil while there is none
+	under    bisect.Suspicion
+	live     *following  // of the connection; nil while there is none
+	stored   *catchup    // of the connection; nil while there is none
+	accepted itemset.Set // repositories whose values the relay has shown to take on this connection
+	task     *task       // of the trial under way; nil while there is none
 }
 
 // suspect takes items out of all other places. It never suspects those that the relay has shown to take on this connection, and reports
@@ -29,7 +29,7 @@ func (s *suspects) suspect(items []want.Item, odd bool) bool {
 		return false
 	}
 	s.under.Suspect(reqfilter.Trials(s.want, fresh, s.live.limits.Bounds()), odd)
-	s.accused(fresh)
+	s.suspected(fresh)
 	return true
 }
 
@@ -41,14 +41,14 @@ func (s *suspects) mistrust(items []want.Item) {
 
 // dubious says whether an item may be a suspect.
 func (s *suspects) dubious(it want.Item) bool {
-	return s.wanted.Has(it) && s.want.Layer(it) == want.LayerRepositories && !s.borne.Has(it)
+	return s.wanted.Has(it) && s.want.Layer(it) == want.LayerRepositories && !s.accepted.Has(it)
 }
 
 // found does what the finding of a trial asks for.
 func (s *suspects) found(f bisect.Finding) {
-	s.accused(f.Accused)
-	for _, it := range f.Borne {
-		s.borne.Put(it)
+	s.suspected(f.Suspected)
+	for _, it := range f.Accepted {
+		s.accepted.Put(it)
 	}
 	for _, it := range f.Cleared {
 		s.live.planner.Queue(s.live.lotOf(it))
@@ -59,8 +59,8 @@ func (s *suspects) found(f bisect.Finding) {
 	}
 }
 
-// accused takes new suspects out of all other places.
-func (s *suspects) accused(items []want.Item) {
+// suspected takes new suspects out of all other places.
+func (s *suspects) suspected(items []want.Item) {
 	for _, it := range items {
 		s.confirmed.Drop(it)
 	}
@@ -103,14 +103,14 @@ func (s *suspects) acquit() []want.Item {
 
 // begin begins a connection, on which the relay has not shown yet which values it takes.
 func (s *suspects) begin(live *following, stored *catchup) {
-	s.live, s.stored, s.borne = live, stored, itemset.Set{}
+	s.live, s.stored, s.accepted = live, stored, itemset.Set{}
 }
 
 // again has everything tried anew that the relay is taken to refuse; in a full resync also what the connection has shown.
 func (s *suspects) again(resync bool) {
 	s.under.Again(resync)
 	if resync {
-		s.borne.Clear()
+		s.accepted.Clear()
 	}
 }
 

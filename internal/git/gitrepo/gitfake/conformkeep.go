@@ -51,7 +51,7 @@ func (s suite) part() {
 	s.receive(whole, s.h.All(ids{tip, other}, ids{base}))
 	_, err := whole.Prove(s.Context(), gitrepo.Proving{Commits: ids{tip, other}, Haves: ids{base}})
 	s.must(err)
-	q, proof, err := s.d.Part(s.Context(), whole, gitrepo.Proving{Commits: ids{tip}, Haves: ids{base}})
+	q, proof, err := s.d.Subset(s.Context(), whole, gitrepo.Proving{Commits: ids{tip}, Haves: ids{base}})
 	s.must(err)
 	if proof.Objects == 0 || proof.Bytes != q.Bytes() {
 		s.Errorf("%+v", proof)
@@ -62,7 +62,7 @@ func (s suite) part() {
 	s.must(s.d.Admit(whole, one))
 	s.wantMissing(one, ids{tip, other}, nil)
 	s.must(whole.Close())
-	if _, _, err := s.d.Part(s.Context(), whole, gitrepo.Proving{Commits: ids{tip}}); err == nil {
+	if _, _, err := s.d.Subset(s.Context(), whole, gitrepo.Proving{Commits: ids{tip}}); err == nil {
 		s.Error("part of a quarantine that is closed")
 	}
 }

@@ -20,7 +20,7 @@ func (f *Fake) CopyInto(ctx context.Context, from, to gitrepo.ID, p gitrepo.Prov
 	return f.copyOf(ctx, all, to, p)
 }
 
-func (f *Fake) Part(ctx context.Context, of gitrepo.Quarantine, p gitrepo.Proving) (gitrepo.Quarantine, gitrepo.Proof, error) {
+func (f *Fake) Subset(ctx context.Context, of gitrepo.Quarantine, p gitrepo.Proving) (gitrepo.Quarantine, gitrepo.Proof, error) {
 	whole, ok := of.(*quarantine)
 	if !ok || whole.f != f || whole.closed {
 		return nil, gitrepo.Proof{}, errors.New("part of a quarantine: there is no such quarantine")

@@ -35,32 +35,32 @@ type Suspicion struct {
 	items   itemset.Set // all suspects
 	doubted itemset.Set // no suspects yet, and to be tried
 	refused itemset.Set // suspects that the relay is taken to refuse
-	sets    []*set
-	accused *set          // its trial failed, and counts once the relay has answered the harmless one
+	sets    []*trial
+	accused *trial        // its trial failed, and counts once the relay has answered the harmless one
 	after   time.Duration // no trial before
 	retrial time.Duration // no trial before, of an item in refused
 	silent  int           // harmless trials in a row that failed
 	losses  int           // connections that ended with a trial
 	trying  bool          // a trial is under way
-	tried   *set          // by that trial; nil for the harmless one
+	tried   *trial        // by that trial; nil for the harmless one
 }
 
-// set is what one trial tries.
-type set struct {
-	items []want.Item
-	free  bool          // the items are no suspects before the relay refuses them
-	odd   bool          // known relays refuse a value of each item: such sets come last
-	after time.Duration // no trial before
-	tries int           // refusals, of one item alone
-	hangs bool          // the relay hung up when the set was tried
+// trial is what one REQ tries.
+type trial struct {
+	items     []want.Item
+	doubtOnly bool          // the items are no suspects before the relay refuses them
+	knownOdd  bool          // known relays refuse a value of each item: such sets come last
+	after     time.Duration // no trial before
+	tries     int           // refusals, of one item alone
+	hungUp    bool          // the relay hung up when the set was tried
 }
 
 // Finding is what a trial has shown.
 type Finding struct {
-	Borne   []want.Item // the relay takes these
-	Cleared []want.Item // of Borne, those that were suspects, in order
-	Accused []want.Item // these are suspects from now on
-	Refused []want.Item // the relay is taken to refuse these from now on; they stay suspects
+	Accepted  []want.Item // the relay takes these
+	Cleared   []want.Item // of Accepted, those that were suspects, in order
+	Suspected []want.Item // these are suspects from now on
+	Refused   []want.Item // the relay is taken to refuse these from now on; they stay suspects
 }
 
 // Has says whether an item is under suspicion.
@@ -88,7 +88,7 @@ func (s *Suspicion) Silent() int { return s.silent }
 // The caller keeps the slices no longer.
 func (s *Suspicion) Suspect(parts [][]want.Item, odd bool) {
 	for _, part := range parts {
-		s.sets = append(s.sets, &set{items: part, odd: odd})
+		s.sets = append(s.sets, &trial{items: part, knownOdd: odd})
 		s.accuse(part)
 	}
 }
@@ -100,7 +100,7 @@ func (s *Suspicion) Doubt(parts [][]want.Item) {
 		for _, it := range part {
 			s.doubted.Put(it)
 		}
-		s.sets = append(s.sets, &set{items: part, free: true})
+		s.sets = append(s.sets, &trial{items: part, doubtOnly: true})
 	}
 }
 
@@ -157,10 +157,10 @@ func (s *Suspicion) Wake(now time.Duration) time.Duration {
 // is long in coming back would never get further.
 func (s *Suspicion) Again(resync bool) {
 	for _, x := range s.sets {
-		if x.hangs && !resync {
+		if x.hungUp && !resync {
 			continue
 		}
-		x.after, x.tries, x.hangs = 0, 0, false
+		x.after, x.tries, x.hungUp = 0, 0, false
 		for _, it := range x.items {
 			s.refused.Drop(it)
 		}
@@ -172,11 +172,11 @@ func (s *Suspicion) Again(resync bool) {
 }
 
 // next takes out the set whose turn it is: odd ones come last.
-func (s *Suspicion) next(now time.Duration) *set {
+func (s *Suspicion) next(now time.Duration) *trial {
 	s.tidy()
 	best := -1
 	for i, x := range s.sets {
-		if s.dueAt(x) <= now && (best < 0 || !x.odd && s.sets[best].odd) {
+		if s.dueAt(x) <= now && (best < 0 || !x.knownOdd && s.sets[best].knownOdd) {
 			best = i
 		}
 	}
@@ -189,7 +189,7 @@ func (s *Suspicion) next(now time.Duration) *set {
 }
 
 // dueAt is the earliest time for a trial of a set.
-func (s *Suspicion) dueAt(x *set) time.Duration {
+func (s *Suspicion) dueAt(x *trial) time.Duration {
 	if len(x.items) == 1 && s.refused.Has(x.items[0]) {
 		return max(x.after, s.retrial)
 	}
@@ -201,12 +201,12 @@ func (s *Suspicion) tidy() {
 	for _, x := range s.sets {
 		s.tidySet(x)
 	}
-	s.sets = slices.DeleteFunc(s.sets, func(x *set) bool { return len(x.items) == 0 })
+	s.sets = slices.DeleteFunc(s.sets, func(x *trial) bool { return len(x.items) == 0 })
 }
 
-func (s *Suspicion) tidySet(x *set) {
+func (s *Suspicion) tidySet(x *trial) {
 	in := &s.items
-	if x.free {
+	if x.doubtOnly {
 		in = &s.doubted
 	}
 	x.items = slices.DeleteFunc(x.items, func(it want.Item) bool { return !in.Has(it) })

@@ -15,7 +15,7 @@ import (
 func (s *Suspicion) check() error {
 	in := make(map[want.Item]int)
 	for _, x := range append(slices.Clone(s.sets), s.tried, s.accused) {
-		if x == nil || x.free {
+		if x == nil || x.doubtOnly {
 			continue
 		}
 		for _, it := range x.items {
@@ -128,8 +128,8 @@ func TestDoubt(t *testing.T) {
 		t.Fatal("one refusal makes suspects")
 	}
 	f := r.s.Answered(r.now)
-	if !slices.Equal(f.Accused, items(4, 6)) || !r.s.Has(5) || r.s.Doubts(5) {
-		t.Errorf("accused %v", f.Accused)
+	if !slices.Equal(f.Suspected, items(4, 6)) || !r.s.Has(5) || r.s.Doubts(5) {
+		t.Errorf("accused %v", f.Suspected)
 	}
 	for r.trial(r.now + 10*time.Minute) {
 		r.answer()
@@ -144,7 +144,7 @@ func TestDoubtIsOver(t *testing.T) {
 	var s Suspicion
 	s.Doubt([][]want.Item{items(1, 3)})
 	s.Begin(0)
-	if f := s.Answered(0); !slices.Equal(f.Borne, items(1, 3)) || f.Cleared != nil || s.Doubts(1) || s.Doubts(2) {
+	if f := s.Answered(0); !slices.Equal(f.Accepted, items(1, 3)) || f.Cleared != nil || s.Doubts(1) || s.Doubts(2) {
 		t.Errorf("found %v, doubted %v", f, s.Doubts(1))
 	}
 }
@@ -164,7 +164,7 @@ func TestDrop(t *testing.T) {
 }
 
 // A doubted set whose trial failed just before the connection ended is not held against anybody.
-func TestDoubtThatIsAccused(t *testing.T) {
+func TestDoubtThatIsSuspected(t *testing.T) {
 	var s Suspicion
 	s.Doubt([][]want.Item{items(1, 3)})
 	s.Begin(0)
@@ -231,7 +231,7 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 	s := begun(items(0, 4))
-	if f := s.TooLarge(0); f.Borne != nil || len(s.sets) != 2 || s.Len() != 4 {
+	if f := s.TooLarge(0); f.Accepted != nil || len(s.sets) != 2 || s.Len() != 4 {
 		t.Errorf("too large: found %v, sets %d", f, len(s.sets))
 	}
 }
@@ -281,7 +281,7 @@ func TestAgain(t *testing.T) {
 }
 
 // An item that the relay bears after all counts as refused no more.
-func TestBorneAfterAll(t *testing.T) {
+func TestAcceptedAfterAll(t *testing.T) {
 	var s Suspicion
 	s.Suspect([][]want.Item{items(0, 1)}, false)
 	now := time.Duration(0)

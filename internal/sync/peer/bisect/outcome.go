@@ -91,13 +91,13 @@ func (s *Suspicion) Lost(now time.Duration, hungUp bool) (f Finding) {
 	if x := s.end(); x != nil && hungUp {
 		s.losses++
 		s.after = now + backoff.RetryDelay(s.losses)
-		x.hangs = true
+		x.hungUp = true
 		f = s.convict(now, x, x.tries > 0)
 	} else if x != nil {
 		s.sets = append(s.sets, x)
 	}
 	s.doubted.Clear()
-	if s.accused != nil && s.accused.free {
+	if s.accused != nil && s.accused.doubtOnly {
 		s.accused = nil
 	}
 	s.tidy()
@@ -105,15 +105,15 @@ func (s *Suspicion) Lost(now time.Duration, hungUp bool) (f Finding) {
 }
 
 // end ends the trial under way and returns its set, nil for the harmless one.
-func (s *Suspicion) end() *set {
+func (s *Suspicion) end() *trial {
 	x := s.tried
 	s.trying, s.tried = false, nil
 	return x
 }
 
 // clear takes a set that the relay bears.
-func (s *Suspicion) clear(x *set) Finding {
-	f := Finding{Borne: x.items}
+func (s *Suspicion) clear(x *trial) Finding {
+	f := Finding{Accepted: x.items}
 	for _, it := range x.items {
 		s.doubted.Drop(it)
 		if s.items.Drop(it) {
@@ -126,16 +126,16 @@ func (s *Suspicion) clear(x *set) Finding {
 
 // convict halves a set that the relay refuses, or counts a refusal of its only item. Halves come before all others, as they are what is known
 // best. sure says that one refusal is enough, and holds until everything is compared anew.
-func (s *Suspicion) convict(now time.Duration, x *set, sure bool) (f Finding) {
+func (s *Suspicion) convict(now time.Duration, x *trial, sure bool) (f Finding) {
 	s.tidySet(x)
-	if x.free {
-		x.free = false
+	if x.doubtOnly {
+		x.doubtOnly = false
 		s.accuse(x.items)
-		f.Accused = slices.Clone(x.items)
+		f.Suspected = slices.Clone(x.items)
 	}
 	if n := len(x.items); n > 1 {
-		a := &set{items: slices.Clone(x.items[:n/2]), odd: x.odd, hangs: x.hangs}
-		b := &set{items: slices.Clone(x.items[n/2:]), odd: x.odd, hangs: x.hangs}
+		a := &trial{items: slices.Clone(x.items[:n/2]), knownOdd: x.knownOdd, hungUp: x.hungUp}
+		b := &trial{items: slices.Clone(x.items[n/2:]), knownOdd: x.knownOdd, hungUp: x.hungUp}
 		s.sets = slices.Insert(s.sets, 0, a, b)
 		return f
 	} else if n == 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
-// Part makes a quarantine beside the repository that the quarantine of is beside, puts the objects of that one which p.Tips need into it,
+// Subset makes a quarantine beside the repository that the quarantine of is beside, puts the objects of that one which p.Tips need into it,
 // and proves it. The caller closes the quarantine.
-func (d *Disk) Part(ctx context.Context, of Quarantine, p Proving) (Quarantine, Proof, error) {
+func (d *Disk) Subset(ctx context.Context, of Quarantine, p Proving) (Quarantine, Proof, error) {
 	whole, ok := of.(*quarantine)
 	if !ok || whole.d != d || whole.closed {
 		return nil, Proof{}, errors.New("part of a quarantine: there is no such quarantine")

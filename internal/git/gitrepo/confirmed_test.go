@@ -20,7 +20,7 @@ func someIDs(from, n int) (ids []gitwire.ObjectID) {
 
 // TestOneRepositoryTakesNotAllPromises: nor do all of one owner. What goes over the bound costs the repositories that have most.
 func TestOneRepositoryTakesNotAllPromises(t *testing.T) {
-	var c promises
+	var c recentlyConfirmed
 	at := time.Unix(1_700_000_000, 0)
 	numbered := func(n int) (repo ID) {
 		binary.BigEndian.PutUint64(repo[:8], uint64(n)+1)
@@ -63,4 +63,6 @@ func TestOneRepositoryTakesNotAllPromises(t *testing.T) {
 }
 
 // PromiseTooMuch promises more of a repository than is remembered.
-func (d *Disk) PromiseTooMuch(repo ID) { d.promises.note(repo, someIDs(0, maxPromisesEach+1), d.now()) }
+func (d *Disk) PromiseTooMuch(repo ID) {
+	d.confirmed.note(repo, someIDs(0, maxPromisesEach+1), d.now())
+}

@@ -19,8 +19,8 @@ const (
 	worthCounting   = 100 // objects of the repository that has most: with fewer, looking for it each time would be much work for little room
 )
 
-// promises remembers the objects of which somebody was told lately that they are here.
-type promises struct {
+// recentlyConfirmed remembers the objects of which somebody was told lately that they are here.
+type recentlyConfirmed struct {
 	// swap is held by whoever looks objects up, for reading, and while maintenance decides that objects may go.
 	swap sync.RWMutex
 
@@ -43,7 +43,7 @@ type promised struct {
 }
 
 // note remembers that objects were said to be here.
-func (c *promises) note(repo ID, ids []gitwire.ObjectID, at time.Time) {
+func (c *recentlyConfirmed) note(repo ID, ids []gitwire.ObjectID, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at.Sub(c.since) >= promisedFor || at.Before(c.since) {
@@ -108,7 +108,7 @@ func (s *promiseSet) count(p *promised) {
 }
 
 // of returns what is remembered of a repository; all is false where that is not all.
-func (c *promises) of(repo ID) (ids []gitwire.ObjectID, all bool) {
+func (c *recentlyConfirmed) of(repo ID) (ids []gitwire.ObjectID, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all = !c.now.full && !c.last.full

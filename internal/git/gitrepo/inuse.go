@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// live keeps what is known of the repositories that somebody uses at the moment, and removes the files of packs that no reader needs.
-type live struct {
+// inUse keeps what is known of the repositories that somebody uses at the moment, and removes the files of packs that no reader needs.
+type inUse struct {
 	packs *packs
 	log   *slog.Logger
 
@@ -22,20 +22,20 @@ type repository struct {
 	begun       int        // quarantines so far
 	removed     int        // times
 	maintenance *maintenance
-	readers     []*cohort // in the order in which they began; the last one is of those who begin now
+	readers     []*readerEpoch // in the order in which they began; the last one is of those who begin now
 }
 
-func newLive(packs *packs, log *slog.Logger) *live {
-	return &live{packs: packs, log: log, m: map[ID]*repository{}}
+func newInUse(packs *packs, log *slog.Logger) *inUse {
+	return &inUse{packs: packs, log: log, m: map[ID]*repository{}}
 }
 
 // hold keeps what is known of a repository.
-func (l *live) hold(repo ID) *repository {
+func (l *inUse) hold(repo ID) *repository {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r, ok := l.m[repo]
 	if !ok {
-		r = &repository{readers: []*cohort{{}}}
+		r = &repository{readers: []*readerEpoch{{}}}
 		l.m[repo] = r
 	}
 	r.uses++
@@ -43,7 +43,7 @@ func (l *live) hold(repo ID) *repository {
 }
 
 // release forgets a repository with the last one who holds it.
-func (l *live) release(repo ID, r *repository) {
+func (l *inUse) release(repo ID, r *repository) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r.uses--; r.uses == 0 {
@@ -52,7 +52,7 @@ func (l *live) release(repo ID, r *repository) {
 }
 
 // lock lets only its caller change a repository until the returned function is called.
-func (l *live) lock(repo ID) (r *repository, unlock func()) {
+func (l *inUse) lock(repo ID) (r *repository, unlock func()) {
 	r = l.hold(repo)
 	r.change.Lock()
 	return r, func() {
@@ -63,14 +63,14 @@ func (l *live) lock(repo ID) (r *repository, unlock func()) {
 
 // neighbour is a repository that a quarantine is beside.
 type neighbour struct {
-	l       *live
+	l       *inUse
 	id      ID
 	r       *repository // nil beside none
 	removed int
 }
 
 // beside counts a quarantine, until its end.
-func (l *live) beside(repo ID) neighbour {
+func (l *inUse) beside(repo ID) neighbour {
 	n := neighbour{l: l, id: repo}
 	if repo.IsZero() {
 		return n

@@ -10,8 +10,8 @@ import (
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
-// ledUntil returns the last moment at which other refs than these may have been those of the repository; the zero time where it had none.
-func (m *maintenance) ledUntil(refs *gitwire.Refs) (time.Time, error) {
+// lastRefChange returns the last moment at which other refs than these may have been those of the repository; the zero time where it had none.
+func (m *maintenance) lastRefChange(refs *gitwire.Refs) (time.Time, error) {
 	packed, _, err := files(refs)
 	if err != nil {
 		return time.Time{}, err
