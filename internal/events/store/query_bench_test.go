@@ -103,7 +103,7 @@ func BenchmarkAbout(b *testing.B) {
 			for b.Loop() {
 				n = 0
 				v := l.s.View()
-				for _, err := range v.About(b.Context(), c.ids, c.addresses, nil) {
+				for _, err := range v.About(b.Context(), c.ids, c.addresses) {
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -28,7 +28,7 @@ func TestAnAnswerEndsWithItsReader(t *testing.T) {
 		})
 	}
 	itertest.Seq2(t, func(ctx context.Context) iter.Seq2[store.Row, error] {
-		return metered(ctx, t, s).About(ctx, ids[:3], nil, nil)
+		return metered(ctx, t, s).About(ctx, ids[:3], nil)
 	})
 }
 

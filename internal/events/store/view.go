@@ -54,11 +54,9 @@ func (v *View) reads() index.Reader { return v.Reader() }
 func (v *View) Counters() layout.Counters { return v.st.counters }
 
 // About yields the stored events that name one of the ids (tags e, E, q) or one of the addresses (tags a, A, q), or that stand at one of
-// the addresses: each once, in the order of Query, from behind the place after on, nil being the beginning. The event at that place need
-// not be here any more. So a reader that stops when it has enough can go on later, on another View. About leaves out expired events. Errors
-// are as of Query.
-func (v *View) About(ctx context.Context, ids []nostr.ID, addresses []string, after *index.Pair) iter.Seq2[index.Row, error] {
-	return v.Reader().About(ctx, ids, addresses, after)
+// the addresses: each once, in the order of Query. About leaves out expired events. Errors are as of Query.
+func (v *View) About(ctx context.Context, ids []nostr.ID, addresses []string) iter.Seq2[index.Row, error] {
+	return v.Reader().About(ctx, ids, addresses)
 }
 
 // Count returns the number of stored events that match any of the filters, each counted once (NIP-45). Count leaves out expired events and

@@ -307,11 +307,11 @@ func (d *driver) survey(e peer.Survey) peer.Surveyed {
 	if d.own != nil {
 		s = surveytest.Shelve(d.own(nostr.Filter{})...)
 	}
-	in, err := s.Answer(e.PageQuery)
+	in, err := e.Walk(s.Store())
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return peer.Surveyed{Sub: e.Sub, PageAnswer: in}
+	return peer.Surveyed{Sub: e.Sub, Reached: in}
 }
 
 // attribute tells what the driver's own events name.

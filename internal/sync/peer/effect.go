@@ -36,11 +36,11 @@ type (
 		Sub string
 		IDs []nostr.ID
 	}
-	// Survey reads a page of what is stored. Exactly one Surveyed answers. Its
+	// Survey walks through what is stored. Exactly one Surveyed answers. Its
 	// slices are not changed afterwards.
 	Survey struct {
 		Sub string
-		threads.PageQuery
+		threads.Values
 	}
 	// Attribute asks what stored events name; exactly one Attributed answers. The
 	// slice is not changed afterwards.

@@ -36,12 +36,8 @@ func (p *Peer) AsksReferences(sub string) bool {
 // checkTour holds what a tour holds against its bounds.
 func checkTour(h threads.TourSize) error {
 	return hold([]bound{
-		{"frames", h.Frames, threads.MostFrames},
-		{"values of a frame", h.Values, max(threads.FrameValues, threads.PageIDs+threads.MostForward+1+threads.PageIDs)},
-		{"authors that wait", h.Authors, 5*threads.PageIDs + threads.PageReads},
-		{"missing ids", h.Missing, threads.PageIDs + threads.MostNamed},
-		{"ids at hand", h.IDs, 3 * threads.PageIDs},
-		{"ids of a page", h.Page, 3 * threads.PageIDs},
+		{"authors that wait", h.Authors, 5 * threads.MostReached},
+		{"ids and missing ids", h.Missing + h.IDs, threads.MostReached},
 		{"authors met", h.Met, threads.MostMet},
 	})
 }

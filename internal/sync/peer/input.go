@@ -75,7 +75,7 @@ type (
 	// Surveyed answers a Survey.
 	Surveyed struct {
 		Sub string
-		threads.PageAnswer
+		threads.Reached
 		Failed bool // the store could not be read
 	}
 	// Attributed answers an Attribute.

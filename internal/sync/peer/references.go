@@ -17,7 +17,7 @@ type references struct {
 	inquiry threads.Inquiry
 	stored  *catchup // of the connection
 	task    *task    // of the open question
-	sub     string   // of the page of the store that is being read
+	sub     string   // of the walk through the store that is under way
 }
 
 // bootstrapGrace is how long layer 4 waits at least for what the announcements of a bootstrap relay lead to.
@@ -71,9 +71,9 @@ func (r *references) next() *task {
 	case s.Ask != nil:
 		r.task = newQuestion(*s.Ask)
 		return r.task
-	case s.Read != nil:
+	case s.Walk != nil:
 		r.sub = r.newSub("v")
-		r.effect(Survey{Sub: r.sub, PageQuery: *s.Read})
+		r.effect(Survey{Sub: r.sub, Values: *s.Walk})
 	case s.Ended != nil:
 		r.dropTask()
 		r.report(LevelDebug, "asking for what answers events here has ended", "steps", s.Ended.Steps, "cut_short", s.Ended.Why)
@@ -89,7 +89,7 @@ func newQuestion(f nostr.Filter) *task {
 	return t
 }
 
-// surveyed takes a page of the store.
+// surveyed takes what a walk through the store has reached.
 func (r *references) surveyed(in Surveyed) {
 	if r.sub == "" || in.Sub != r.sub {
 		return
@@ -99,7 +99,7 @@ func (r *references) surveyed(in Surveyed) {
 		r.inquiry.Unread(r.now.Mono)
 		return
 	}
-	r.inquiry.Surveyed(in.PageAnswer)
+	r.inquiry.Surveyed(in.Reached)
 }
 
 // count counts a request, if its task is a question of layer 4.

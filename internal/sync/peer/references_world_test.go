@@ -105,7 +105,7 @@ func (w *world) reach() []*nostr.Event {
 			values.IDs, values.Addresses = append(values.IDs, v.IDs...), append(values.Addresses, v.Addresses...)
 		}
 	}
-	for range threads.MostFrames {
+	for range threads.MostLevels {
 		var next threads.Values
 		add := func(e *nostr.Event) {
 			if !seen[e.ID] {

@@ -560,11 +560,11 @@ func (w *world) local(f nostr.Filter) *negentropy.Set {
 // survey reads what is stored; it fails when reading does.
 func (w *world) survey(e peer.Survey) peer.Surveyed {
 	s := &surveytest.Shelf{Events: w.store}
-	in, err := s.Answer(e.PageQuery)
+	in, err := e.Walk(s.Store())
 	if err != nil || w.relay.chance(w.relay.storeFails) {
 		return peer.Surveyed{Sub: e.Sub, Failed: true}
 	}
-	return peer.Surveyed{Sub: e.Sub, PageAnswer: in}
+	return peer.Surveyed{Sub: e.Sub, Reached: in}
 }
 
 // attribute tells what stored events name; it fails when reading does.

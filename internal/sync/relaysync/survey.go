@@ -9,48 +9,42 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/threads"
 )
 
-// survey reads one page of the stored events that are about some events or repositories.
+// survey walks through the stored events from some events or repositories on.
 func (p *shell) survey(ctx context.Context, e peer.Survey) peer.Surveyed {
 	out := peer.Surveyed{Sub: e.Sub}
-	out.Failed = !p.reading(ctx, "stored events cannot be read for what to ask of a relay", func(v *store.View) (err error) { out.PageAnswer, err = surveyPage(ctx, v, e.PageQuery); return err })
+	out.Failed = !p.reading(ctx, "stored events cannot be read for what to ask of a relay", func(v *store.View) (err error) {
+		out.Reached, err = e.Walk(threads.Store{
+			EachAbout: func(x threads.Values, take func(*nostr.Event) (bool, error)) error { return eachAbout(ctx, v, x, take) },
+			Look:      func(id nostr.ID) (*nostr.Event, bool, error) { return look(v, id) },
+		})
+		return err
+	})
 	return out
 }
 
-// surveyPage reads events after q.After until the page is full. The answer says where the next page begins, if there is one.
-func surveyPage(ctx context.Context, v *store.View, q threads.PageQuery) (threads.PageAnswer, error) {
-	var after *store.Pair
-	if q.After != nil {
-		after = &store.Pair{Time: q.After.CreatedAt, ID: q.After.ID}
-	}
-	found := q.Page()
-	for row, err := range v.About(ctx, q.IDs, q.Addresses, after) {
+// eachAbout is as threads.Store has it.
+func eachAbout(ctx context.Context, v *store.View, x threads.Values, take func(*nostr.Event) (bool, error)) error {
+	for row, err := range v.About(ctx, x.IDs, x.Addresses) {
 		if err != nil {
-			return threads.PageAnswer{}, err
+			return err
 		}
-		ev, err := row.Event()
+		e, err := row.Event()
 		if err != nil {
-			return threads.PageAnswer{}, err
+			return err
 		}
-		full, err := found.Add(ev, lookup{v})
-		if err != nil {
-			return threads.PageAnswer{}, err
-		}
-		if full {
-			return found.Answer(false), nil
+		if more, err := take(e); err != nil || !more {
+			return err
 		}
 	}
-	return found.Answer(true), nil
+	return nil
 }
 
-// lookup answers a survey's questions about single events.
-type lookup struct{ *store.View }
-
-// Look implements threads.Lookup.
-func (a lookup) Look(id nostr.ID) (*nostr.Event, bool, error) {
-	e, ok, err := a.Get(id)
+// look is as threads.Store has it.
+func look(v *store.View, id nostr.ID) (*nostr.Event, bool, error) {
+	e, ok, err := v.Get(id)
 	if ok || err != nil {
 		return e, ok, err
 	}
-	known, err := a.Known(id)
+	known, err := v.Known(id)
 	return nil, known.State != store.Unknown, err
 }

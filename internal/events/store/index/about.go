@@ -11,18 +11,15 @@ import (
 )
 
 // About does what store.View.About says, on this state.
-func (r Reader) About(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair) iter.Seq2[Row, error] {
+func (r Reader) About(ctx context.Context, ids []nostr.ID, addresses []string) iter.Seq2[Row, error] {
 	return sequence("query what is about something", func(yield func(Row, error) bool) error {
-		return r.begun().eachAbout(ctx, ids, addresses, after, yield)
+		return r.begun().eachAbout(ctx, ids, addresses, yield)
 	})
 }
 
-func (r Reader) eachAbout(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair, yield func(Row, error) bool) error {
+func (r Reader) eachAbout(ctx context.Context, ids []nostr.ID, addresses []string, yield func(Row, error) bool) error {
 	q := newQuery(nostr.Filter{})
 	q.driver.spans = namingAny(ids, addresses)
-	if after != nil {
-		q.first = layout.Behind(layout.OrderOf(after.Time, after.ID))
-	}
 	standing, err := standingAt(r, q, addresses)
 	if err != nil {
 		return err
@@ -67,7 +64,7 @@ func standingAt(r Reader, q *query, addresses []string) ([]found, error) {
 			return nil, err
 		}
 		f := found{order: layout.OrderOf(time, s.ID), row: at}
-		if ok && r.shows(q, &f, false) && bytes.Compare(f.order[:], q.first[:]) >= 0 {
+		if ok && r.shows(q, &f, false) {
 			all = append(all, f)
 		}
 	}

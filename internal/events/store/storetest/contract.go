@@ -73,7 +73,7 @@ type View interface {
 	Query(ctx context.Context, f nostr.Filter) iter.Seq2[store.Row, error]
 	Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq2[store.Pair, error]
 	Count(ctx context.Context, filters []nostr.Filter) (int, error)
-	About(ctx context.Context, ids []nostr.ID, addresses []string, after *store.Pair) iter.Seq2[store.Row, error]
+	About(ctx context.Context, ids []nostr.ID, addresses []string) iter.Seq2[store.Row, error]
 	Get(id nostr.ID) (*nostr.Event, bool, error)
 	At(address string) (*nostr.Event, bool, error)
 	WaitingAt(address string) (nostr.Stamp, bool, error)

@@ -294,11 +294,10 @@ func (v *modelView) Count(_ context.Context, filters []nostr.Filter) (int, error
 }
 
 // About looks at every event.
-func (v *modelView) About(_ context.Context, ids []nostr.ID, addresses []string, after *store.Pair) iter.Seq2[store.Row, error] {
+func (v *modelView) About(_ context.Context, ids []nostr.ID, addresses []string) iter.Seq2[store.Row, error] {
 	var rows []store.Row
 	for id, s := range v.d.events {
-		behind := after == nil || order(s.e.CreatedAt, after.Time, id, after.ID) > 0
-		if behind && (namesAny(s.e, ids, addresses) || slices.Contains(addresses, s.e.Address())) && !expired(s.e, v.now) {
+		if (namesAny(s.e, ids, addresses) || slices.Contains(addresses, s.e.Address())) && !expired(s.e, v.now) {
 			rows = append(rows, store.Row{Seq: s.seq, ID: id, Time: s.e.CreatedAt, JSON: s.e.AppendJSON(nil)})
 		}
 	}

@@ -421,16 +421,12 @@ func (h *history) compareCounts(v [2]View) {
 	}
 }
 
-// compareAbout asks for what is about some things, from a random place on.
+// compareAbout asks for what is about some things.
 func (h *history) compareAbout(v [2]View) {
 	ids, addresses := some(h.world, 4, h.world.id), some(h.world, 4, h.world.address)
-	var after *store.Pair
-	if h.r.IntN(3) > 0 {
-		after = &store.Pair{Time: h.now - int64(h.r.IntN(30)), ID: h.world.id()}
-	}
-	both(h, fmt.Sprint("about ", ids, addresses, after), func(i int) (string, error) {
+	both(h, fmt.Sprint("about ", ids, addresses), func(i int) (string, error) {
 		var s strings.Builder
-		for row, err := range v[i].About(h.t.Context(), ids, addresses, after) {
+		for row, err := range v[i].About(h.t.Context(), ids, addresses) {
 			if err != nil {
 				return "", err
 			}

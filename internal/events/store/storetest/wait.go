@@ -57,7 +57,7 @@ func (r *rig) unseen(t testing.TB, events ...*nostr.Event) {
 		if _, ok, err := v.Get(e.ID); ok || err != nil {
 			t.Errorf("got what waits, %v", err)
 		}
-		for row, err := range v.About(t.Context(), idsIn(e), []string{address}, nil) {
+		for row, err := range v.About(t.Context(), idsIn(e), []string{address}) {
 			if err != nil || row.ID == e.ID {
 				t.Errorf("what is about it shows it, %v", err)
 			}

@@ -59,7 +59,7 @@ func about(ctx context.Context, v *store.View, ids []nostr.ID, addresses []strin
 	if len(ids)+len(addresses) == 0 {
 		return nil, nil
 	}
-	for row, err := range v.About(ctx, ids, addresses, nil) {
+	for row, err := range v.About(ctx, ids, addresses) {
 		if err != nil {
 			return nil, err
 		}

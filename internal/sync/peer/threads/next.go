@@ -21,7 +21,7 @@ type Facts struct {
 
 // Order tells the caller what to do next. At most one of its fields is set; none where there is nothing to do now.
 type Order struct {
-	Read  *PageQuery    // read this page of the store, for Surveyed or Unread
+	Walk  *Values       // walk from these through the store, for Surveyed or Unread
 	Ask   *nostr.Filter // ask the relay this, until Answered, Unanswered, GiveUp or Drop
 	GoOn  bool          // go on with the question that was put back
 	Ended *End          // the round has ended, and a question that was put back with it
@@ -74,15 +74,15 @@ func (facts Facts) tourSteps() int {
 	return MostSteps
 }
 
-// nextOfTour asks about what the tour has found, or orders the next page; false when the tour is through.
+// nextOfTour asks about what the tour has found, or orders the next survey; false when the tour is through.
 func (q *Inquiry) nextOfTour(facts Facts) (s Order, more bool) {
 	if s, ok := q.askFound(facts, false); ok {
 		return s, true
 	}
-	if page, ok := q.tour.next(facts.Want, facts.Wanted.Above); ok {
+	if v, ok := q.tour.next(facts.Want, facts.Wanted.Above); ok {
 		q.steps++
 		q.reading = true
-		return Order{Read: &page}, true
+		return Order{Walk: &v}, true
 	}
 	return q.askFound(facts, true)
 }

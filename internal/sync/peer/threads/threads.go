@@ -1,6 +1,6 @@
 // Package threads decides what one relay is asked in layer 4, beside what is wanted, one question after the other, and when. It is a
 // function from what came of one step to the next step: its caller asks the relay, reads the store and tells the time. What it
-// asks about, a survey of the stored events finds: the events about the wanted items, page by page. Read Inquiry, then Next.
+// asks about, walks through the stored events find: those about some wanted items, and about those in turn. Read Inquiry, then Next.
 package threads
 
 import (
@@ -15,7 +15,7 @@ import (
 // Bounds of layer 4 in one full resync of one relay. What is left when they are
 // reached is where the next full resync begins.
 const (
-	MostSteps    = 2000             // pages read here, and REQs and reconciliations together
+	MostSteps    = 2000             // walks through the store, and REQs and reconciliations together
 	Pace         = 2 * time.Second  // from the beginning of one step to that of the next
 	MostRequests = 100              // REQs and reconciliations for one question; what is left then is given up
 	mostRefusals = 3                // failures in a row, requests to slow down, or connections lost at one question
@@ -51,10 +51,10 @@ type Inquiry struct {
 type round struct {
 	active  bool
 	after   time.Duration // no step before
-	reading bool          // a page of the store is being read
+	reading bool          // a walk through the store is under way
 	asked   question
 	steps   int
-	failed  int // questions and pages in a row
+	failed  int // questions and walks in a row
 	slowed  int
 }
 
@@ -186,13 +186,13 @@ func (q *Inquiry) Wake(now time.Duration) time.Duration {
 // Slower notes that the relay asked to slow down.
 func (q *Inquiry) Slower() { q.slowed++ }
 
-// Surveyed takes the page of what is stored here that Next had read.
-func (q *Inquiry) Surveyed(a PageAnswer) {
+// Surveyed takes what the walk has reached that Next ordered.
+func (q *Inquiry) Surveyed(a Reached) {
 	q.reading = false
 	q.tour.take(a)
 }
 
-// Unread notes that the page could not be read. It is read again in a while.
+// Unread notes that the store could not be read. It is read again in a while.
 func (q *Inquiry) Unread(now time.Duration) {
 	q.reading = false
 	q.failed++

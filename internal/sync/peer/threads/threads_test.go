@@ -22,8 +22,8 @@ type rounds struct {
 	t     *testing.T
 	terms Facts
 	now   time.Duration
-	page  PageAnswer // what every page of the store has
-	lacks bool       // the relay gives nothing by id
+	page  Reached // what every walk reaches
+	lacks bool    // the relay gives nothing by id
 	steps []string
 }
 
@@ -74,7 +74,7 @@ func (r *rounds) rest() *End {
 	r.t.Helper()
 	for {
 		switch s := r.step(); {
-		case s.Read != nil:
+		case s.Walk != nil:
 			r.Surveyed(r.page)
 		case s.Ask != nil:
 			r.Sent()
@@ -88,8 +88,8 @@ func (r *rounds) rest() *End {
 // told is a step in short.
 func told(s Order) string {
 	switch {
-	case s.Read != nil:
-		return fmt.Sprintf("read about %d", len(s.Read.IDs)+len(s.Read.Addresses))
+	case s.Walk != nil:
+		return fmt.Sprintf("read about %d", len(s.Walk.IDs)+len(s.Walk.Addresses))
 	case s.GoOn:
 		return "go on"
 	case s.Ended != nil:
@@ -129,16 +129,16 @@ func people(n int) *mailbox.Mailbox {
 // What is missing is fetched before what names it is asked for; authors come at the end, and then what the relay is asked on behalf of people.
 func TestTheOrderOfSteps(t *testing.T) {
 	r := newRounds(t, 3, people(2))
-	r.page = PageAnswer{IDs: ids(1, 5), Missing: ids(7, 9), Authors: []nostr.PubKey{{1}, {2}, {1}}}
+	r.page = Reached{IDs: ids(1, 5), Missing: ids(7, 9), Authors: []nostr.PubKey{{1}, {2}, {1}}}
 	r.terms.Lists = true
 	r.begin()
-	if s := r.step(); s.Read == nil {
+	if s := r.step(); s.Walk == nil {
 		t.Fatalf("began with %v", r.steps)
 	}
 	r.Surveyed(r.page)
-	r.page = PageAnswer{}
+	r.page = Reached{}
 	r.rest()
-	r.expect("read about 5", "2 ids", "#e of 6", "read about 6", "kinds [0 5 62 10002 10317] by 2",
+	r.expect("read about 5", "2 ids", "#e of 6", "read about 5", "kinds [0 5 62 10002 10317] by 2",
 		"kinds [0 62 10002 10317] by 2", "kinds [1111 1617 1618 1619 1621 1622 1624 1630 1631 1632 1633 1985 30617 30618] by 2", "#e of 2", "#q of 2", "ended after 9 ")
 	if r.Active() || r.At() != 24*time.Hour || r.now != 9*Pace {
 		t.Errorf("at %v: active %v, due at %v", r.now, r.Active(), r.At())
@@ -151,9 +151,9 @@ func TestWhatDoesNotComeIsNotAskedAbout(t *testing.T) {
 	r.lacks = true
 	r.begin()
 	r.step()
-	r.Surveyed(PageAnswer{Missing: ids(7, 9), Authors: []nostr.PubKey{{1}}})
+	r.Surveyed(Reached{Missing: ids(7, 9), Authors: []nostr.PubKey{{1}}})
 	r.rest()
-	r.expect("read about 2", "2 ids", "kinds [0 5 62] by 1", "ended after 3 ")
+	r.expect("read about 2", "2 ids", "read about 2", "kinds [0 5 62] by 1", "ended after 4 ")
 }
 
 // As many authors as one filter takes are asked for at once, and what names more ids than that in several questions.
@@ -162,9 +162,9 @@ func TestPortions(t *testing.T) {
 	r.terms.Bounds.Values = 3
 	r.begin()
 	r.step()
-	r.Surveyed(PageAnswer{IDs: ids(1, 6), Authors: []nostr.PubKey{{1}, {2}, {3}, {4}}})
+	r.Surveyed(Reached{IDs: ids(1, 6), Authors: []nostr.PubKey{{1}, {2}, {3}, {4}}})
 	r.rest()
-	r.expect("read about 2", "#e of 3", "#e of 2", "kinds [0 5 62] by 3", "read about 5", "kinds [0 5 62] by 1", "ended after 6 ")
+	r.expect("read about 2", "#e of 3", "#e of 2", "kinds [0 5 62] by 3", "read about 2", "kinds [0 5 62] by 1", "ended after 6 ")
 }
 
 // An outsider is asked on behalf of people only.
@@ -182,11 +182,11 @@ func TestAnOutsider(t *testing.T) {
 func TestTheBudget(t *testing.T) {
 	for _, x := range []struct {
 		m    *mailbox.Mailbox
-		read int // pages
+		read int // walks
 		most int // steps
 	}{{nil, MostSteps, MostSteps}, {people(20000), MostSteps * 3 / 4, MostSteps}} {
-		r := newRounds(t, 3, x.m)
-		r.page = PageAnswer{Next: &nostr.Stamp{}}
+		r := newRounds(t, 1200, x.m)
+		r.page = Reached{Full: true} // two items are too much, and then one of them is gone through
 		r.begin()
 		end := r.rest()
 		read := 0
@@ -196,33 +196,32 @@ func TestTheBudget(t *testing.T) {
 			}
 		}
 		if end.Why != "budget used up" || end.Steps != x.most || read != x.read || r.now != time.Duration(x.most-1)*Pace {
-			t.Errorf("%d pages, %+v, at %v", read, end, r.now)
+			t.Errorf("%d walks, %+v, at %v", read, end, r.now)
 		}
 		r.now = r.At()
+		from := r.tour.from
 		r.begin()
-		if s := r.step(); s.Read == nil || s.Read.After == nil {
-			t.Errorf("the next round begins with %v", told(s))
+		if s := r.step(); s.Walk == nil || s.Walk.Addresses != nil || r.tour.from <= from || r.tour.from > from+2 {
+			t.Errorf("the next round begins with %v, behind %d", told(s), from)
 		}
 	}
 }
 
 // Three failures in a row end a round, and so do three requests to slow down.
 func TestNotWelcome(t *testing.T) {
-	page := PageAnswer{IDs: ids(1, 3), Next: &nostr.Stamp{}}
 	for _, x := range []struct {
 		name string
 		fail func(r *rounds)
 		wait time.Duration
 		last string // of the steps that the next round begins with
 	}{
-		{"not answered", func(r *rounds) { r.Unanswered(r.now, r.came) }, time.Minute, "read about 2"},
+		{"not answered", func(r *rounds) { r.Unanswered(r.now, r.came) }, time.Minute, "read about 3"},
 		{"slower", func(r *rounds) { r.Slower(); r.Drop() }, Pace, "#e of 2"},
 	} {
 		r := newRounds(t, 1, nil)
-		r.page = page
 		r.begin()
 		r.step()
-		r.Surveyed(page)
+		r.Surveyed(Reached{IDs: ids(1, 3)})
 		for range 2 {
 			r.step()
 			x.fail(r)
@@ -231,7 +230,7 @@ func TestNotWelcome(t *testing.T) {
 			r.step()
 			r.Answered(r.came) // and what failed before counts no more
 			r.step()
-			r.Surveyed(page)
+			r.Surveyed(Reached{IDs: ids(1, 5)})
 			for range 2 {
 				r.step()
 				x.fail(r)
@@ -254,16 +253,16 @@ func TestNotWelcome(t *testing.T) {
 	}
 }
 
-// A page that cannot be read is read again in a while, and ends the round the third time.
+// A walk that fails is begun again in a while, and ends the round the third time.
 func TestAStoreThatCannotBeRead(t *testing.T) {
 	r := newRounds(t, 1, nil)
 	r.begin()
 	for n := range 3 {
-		if s := r.step(); s.Read == nil || r.now != time.Duration(n)*storeRetry {
+		if s := r.step(); s.Walk == nil || r.now != time.Duration(n)*storeRetry {
 			t.Fatalf("%v at %v", told(s), r.now)
 		}
 		if s := r.Next(r.now+time.Hour, r.terms); s != (Order{}) || r.Wake(r.now) != backoff.Never {
-			t.Fatalf("while a page is read: %s", told(s))
+			t.Fatalf("while a walk is under way: %s", told(s))
 		}
 		r.Unread(r.now)
 	}
@@ -353,7 +352,7 @@ func TestDisconnected(t *testing.T) {
 		r := newRounds(t, 1, nil)
 		r.begin()
 		r.step()
-		r.Surveyed(PageAnswer{IDs: ids(1, 3)})
+		r.Surveyed(Reached{IDs: ids(1, 3)})
 		r.step()
 		r.now += time.Minute
 		if r.Disconnected(r.now, visit); r.Active() || r.Asking() || !r.Due(r.now) {
@@ -366,8 +365,8 @@ func TestDisconnected(t *testing.T) {
 		}
 		for r.Active() {
 			r.Answered(r.came)
-			if s := r.step(); s.Read != nil {
-				r.Surveyed(PageAnswer{})
+			if s := r.step(); s.Walk != nil {
+				r.Surveyed(Reached{})
 			}
 		}
 		if r.Disconnected(r.now, visit); r.Due(r.now) {
@@ -383,7 +382,7 @@ func TestDisconnected(t *testing.T) {
 // A relay that hangs up after a few answers is asked everything, within the steps of one round. One that hangs up at each question is not.
 func TestARelayThatHangsUpAfterAFewAnswers(t *testing.T) {
 	for _, x := range []struct{ every, pages, asks, least, most int }{{8, 200, 300, 200, 200}, {8, 5000, MostSteps, 500, MostSteps}, {1, 200, 10, 0, 0}} {
-		r := newRounds(t, 1, nil)
+		r := newRounds(t, 250, nil)
 		r.begin()
 		next, page, asks, answered := r.At(), 0, 0, 0
 		for r.Due(r.now) || r.Active() {
@@ -391,12 +390,13 @@ func TestARelayThatHangsUpAfterAFewAnswers(t *testing.T) {
 				r.Connected(r.now)
 				r.Begin(next, r.terms.Want, 0)
 			}
+			r.tour.most = 1
 			switch s := r.step(); {
-			case s.Read != nil && len(s.Read.Above) == 0 && page < x.pages:
+			case s.Walk != nil && page < x.pages:
 				page++
-				r.Surveyed(PageAnswer{IDs: []nostr.ID{{byte(page >> 8), byte(page)}}, Next: &nostr.Stamp{}})
-			case s.Read != nil:
-				r.Surveyed(PageAnswer{})
+				r.Surveyed(Reached{IDs: []nostr.ID{{byte(page >> 8), byte(page)}}})
+			case s.Walk != nil:
+				r.Surveyed(Reached{})
 			case s.Ask != nil:
 				r.Sent()
 				if asks++; asks%x.every == 0 {
@@ -514,7 +514,7 @@ func TestForget(t *testing.T) {
 	r := newRounds(t, 1, people(1))
 	r.begin()
 	r.step()
-	r.Surveyed(PageAnswer{IDs: ids(1, 3)})
+	r.Surveyed(Reached{IDs: ids(1, 3)})
 	if !r.Begun() || r.Size().IDs != 2 {
 		t.Fatal("nothing has begun")
 	}
@@ -536,5 +536,58 @@ func TestThePlaceOfTheFirstRound(t *testing.T) {
 	r.Begin(1, r.terms.Want, 0.5)
 	if s := r.step(); s.Ask == nil || s.Ask.Authors[0] != (nostr.PubKey{9, 0, 25}) {
 		t.Errorf("begins with %s", told(s))
+	}
+}
+
+// The same items are surveyed again as long as something comes of it, and nothing is asked twice. Beyond a bound the others have their turn.
+func TestPasses(t *testing.T) {
+	r := newRounds(t, 0, nil)
+	r.begin()
+	for n, page := range []Reached{{IDs: ids(1, 3)}, {IDs: ids(1, 4), Missing: ids(7, 8)}, {IDs: ids(1, 4), Missing: ids(7, 8)}} {
+		if s := r.step(); s.Walk == nil {
+			t.Fatalf("%d: %s", n, told(s))
+		}
+		r.Surveyed(page)
+		for n < 2 && (len(r.tour.ids)+len(r.tour.missing) > 0) {
+			r.step()
+			r.Answered(func(nostr.ID) bool { return false })
+		}
+	}
+	r.step()
+	r.expect("read about 2", "#e of 2", "read about 2", "1 ids", "#e of 1", "read about 2", "ended after 3 ")
+
+	r = newRounds(t, 0, nil)
+	r.begin()
+	for n := byte(0); ; n++ {
+		s := r.step()
+		if s.Ended != nil {
+			break
+		}
+		if n > 100 {
+			t.Fatal("it never ends")
+		}
+		r.Surveyed(Reached{IDs: ids(n, n+1)})
+		r.step()
+		r.Answered(r.came)
+	}
+	if n := r.tour.passes; len(r.steps) != 2*(MostLevels+1)+1 || n != 0 {
+		t.Errorf("%d steps, %d passes", len(r.steps), n)
+	}
+}
+
+// Where the items of a survey are too much together, fewer are surveyed at once, and more again later.
+func TestASurveyThatIsFull(t *testing.T) {
+	r := newRounds(t, 6, nil)
+	r.begin()
+	full := map[int]bool{0: true, 1: true, 4: true, 5: true}
+	for n := 0; ; n++ {
+		s := r.step()
+		if s.Ended != nil {
+			break
+		}
+		r.Surveyed(Reached{Full: full[n] || len(s.Walk.IDs)+len(s.Walk.Addresses) > 4})
+	}
+	if got := strings.Join(r.steps, "; "); strings.Count(got, "read about 2;") < 2 || !strings.HasSuffix(got, "ended after 0 ") && len(r.steps) > 20 {
+		t.Errorf("took the steps %s", got)
 	}
 }

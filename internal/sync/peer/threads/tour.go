@@ -1,44 +1,35 @@
 package threads
 
 import (
+	"cmp"
 	"encoding/binary"
 	"iter"
-	"slices"
 
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/want"
 )
 
-// tour is how far layer 4 has come with a relay. It outlives connections and
-// full resyncs: each resync goes on where the one before stopped, round all wanted
-// items. The lowest frame of a tour is about some wanted items, and each further
-// frame about the last page of the frame below. So a tour reaches answers to
-// answers, and holds no more than a few pages.
+// tour is how far layer 4 has come with a relay. It outlives connections and full resyncs: each resync goes on where the one before stopped, round all
+// wanted items, some at a time.
 type tour struct {
-	from    want.Item // wanted items up to this one are done or in the lowest frame
-	before  want.Item // what from was when the lowest frame was made
+	from    want.Item // wanted items up to this one are done or surveyed now
+	before  want.Item // what from was before the survey under way
+	items   int       // of the survey under way; 0 = none is
 	start   want.Item // the item behind which the round began
 	wrapped bool
-	frames  []frame
-	missing []nostr.ID     // of the page at hand, not asked yet: fetched by id first, as the events that name one are asked for once it is here
-	ids     []nostr.ID     // of the page at hand, not asked yet: what names them is asked for
-	page    []nostr.ID     // all ids of the page at hand
-	authors []nostr.PubKey // authors whose events are not asked for yet
+	most    int                 // values of the next survey; 0 = MostValues
+	missing []nostr.ID          // not asked yet: fetched by id first, as the events that name one are asked for once it is here
+	ids     []nostr.ID          // not asked yet: what names them is asked for
+	authors []nostr.PubKey      // authors whose events are not asked for yet
+	asked   map[uint64]struct{} // what was asked of the items surveyed now
+	passes  int                 // surveys of them
 	rounds  int
 	met     map[uint64]struct{} // authors of this round
 }
 
-// frame is a survey under way.
-type frame struct {
-	Values
-	after *nostr.Stamp // where the survey goes on
-	over  bool         // the survey has come to its end
-}
-
 const (
-	MostFrames  = 8    // frames: how far a tour follows answers to answers
-	FrameValues = 100  // values in the lowest frame
-	MostMet     = 4096 // authors that a tour remembers as met; beyond, some are asked for twice
+	MostValues = 100  // values of one survey
+	MostMet    = 4096 // authors that a tour remembers as met; beyond, some are asked for twice
 )
 
 // begun reports whether there ever was a round.
@@ -49,14 +40,19 @@ func (w *tour) begin(first want.Item) {
 	if !w.begun() {
 		w.from = first
 	}
+	w.back()
 	w.rounds++
 	w.start, w.wrapped = w.from, false
-	if len(w.frames) > 0 {
-		w.start = w.before
-	}
 	w.met = make(map[uint64]struct{})
 	for _, pk := range w.authors {
 		w.met[binary.BigEndian.Uint64(pk[:])] = struct{}{}
+	}
+}
+
+// back goes back to before a survey that told nothing.
+func (w *tour) back() {
+	if w.items > 0 {
+		w.from, w.items = w.before, 0
 	}
 }
 
@@ -76,67 +72,68 @@ func (w *tour) meet(pk nostr.PubKey) {
 	w.authors = append(w.authors, pk)
 }
 
-// next returns what to read once the page at hand has been asked; false at the
-// end of the round. above yields the wanted items of greater number than an item.
-func (w *tour) next(from *want.Want, above func(want.Item) iter.Seq[want.Item]) (PageQuery, bool) {
-	if len(w.page) > 0 && len(w.frames) < MostFrames {
-		w.frames = append(w.frames, frame{Values: Values{IDs: w.page}})
-	}
-	w.page = nil
-	for len(w.frames) > 0 && w.frames[len(w.frames)-1].over {
-		w.frames = w.frames[:len(w.frames)-1]
-	}
-	if len(w.frames) == 0 && !w.nextItems(from, above) {
-		return PageQuery{}, false
-	}
-	top := len(w.frames) - 1
-	s := PageQuery{Values: w.frames[top].Values, After: w.frames[top].after}
-	for _, f := range w.frames[:top] {
-		s.Above = append(s.Above, f.Values)
-	}
-	return s, true
-}
-
-// nextItems makes the lowest frame, of the next wanted items in the order of their
-// numbers. It returns false when the round is over.
-func (w *tour) nextItems(from *want.Want, above func(want.Item) iter.Seq[want.Item]) bool {
-	for {
+// next returns what to survey once all that was found has been asked, of the next wanted items in the order of their numbers; false at the end of the
+// round. above yields the wanted items of greater number than an item.
+func (w *tour) next(from *want.Want, above func(want.Item) iter.Seq[want.Item]) (v Values, ok bool) {
+	for w.back(); ; w.from, w.wrapped = want.Announcements, true {
 		w.before = w.from
-		var f frame
 		for it := range above(w.from) {
-			v := ValuesOf(from, it)
-			if w.wrapped && it > w.start || f.size() > 0 && f.size()+v.size() > FrameValues {
+			x := ValuesOf(from, it)
+			if w.wrapped && it > w.start || v.size() > 0 && v.size()+x.size() > cmp.Or(w.most, MostValues) {
 				break
 			}
-			f.IDs, f.Addresses = append(f.IDs, v.IDs...), append(f.Addresses, v.Addresses...)
+			v.IDs, v.Addresses = append(v.IDs, x.IDs...), append(v.Addresses, x.Addresses...)
 			w.from = it
+			w.items++
 		}
-		if f.size() > 0 {
-			w.frames = append(w.frames, f)
-			return true
+		if v.size() > 0 {
+			return v, true
 		}
-		if w.wrapped {
-			return false
+		if w.items = 0; w.wrapped {
+			return v, false
 		}
-		w.from, w.wrapped = want.Announcements, true
 	}
 }
 
-// take goes on with the answer to the query that Next returned last.
-func (w *tour) take(in PageAnswer) {
-	top := &w.frames[len(w.frames)-1]
-	top.after, top.over = in.Next, in.Next == nil
-	w.missing, w.ids, w.page = in.Missing, in.IDs, slices.Clone(in.IDs)
+// take goes on with what the survey has reached that next returned last. Where that is too much for one survey, fewer items are surveyed at once: one
+// that is talked about without end keeps nothing but its own from being asked. The same items are surveyed again as long as that leads further.
+func (w *tour) take(in Reached) {
+	if w.asked == nil {
+		w.asked = make(map[uint64]struct{})
+	}
+	if in.Full && w.items > 1 {
+		w.most = max(1, cmp.Or(w.most, MostValues)/2)
+		w.back()
+		return
+	}
 	for _, pk := range in.Authors {
 		w.meet(pk)
 	}
+	w.missing, w.ids = w.fresh(in.Missing), w.fresh(in.IDs)
+	if w.passes++; w.passes <= MostLevels && len(w.missing)+len(w.ids) > 0 {
+		w.back() // once that is asked, for what came of it
+		return
+	}
+	w.items, w.passes, w.asked, w.most = 0, 0, nil, min(2*w.most, MostValues)
+}
+
+// fresh returns the ids of which nothing was asked in an earlier pass.
+func (w *tour) fresh(ids []nostr.ID) (fresh []nostr.ID) {
+	for _, id := range ids {
+		k := binary.BigEndian.Uint64(id[:])
+		if _, dup := w.asked[k]; !dup {
+			w.asked[k] = struct{}{}
+			fresh = append(fresh, id)
+		}
+	}
+	return fresh
 }
 
 // fetched ends the fetch of the first n missing events, and adds those that came to ids.
 func (w *tour) fetched(n int, came func(nostr.ID) bool) {
 	for _, id := range w.missing[:n] {
 		if came(id) {
-			w.ids, w.page = append(w.ids, id), append(w.page, id)
+			w.ids = append(w.ids, id)
 		}
 	}
 	w.missing = w.missing[n:]
@@ -150,18 +147,13 @@ func (w *tour) askedAuthors(n int) { w.authors = w.authors[n:] }
 
 // TourSize is how much a tour holds.
 type TourSize struct {
-	Frames, Values              int // Values: of the frame that has the most
-	Missing, IDs, Page, Authors int
-	Met                         int // authors of the round
+	Missing, IDs, Authors int
+	Met                   int // authors of the round
 }
 
 // size returns how much the tour holds. All of it is bounded.
 func (w *tour) size() TourSize {
-	h := TourSize{Frames: len(w.frames), Missing: len(w.missing), IDs: len(w.ids), Page: len(w.page), Authors: len(w.authors), Met: len(w.met)}
-	for _, f := range w.frames {
-		h.Values = max(h.Values, f.size())
-	}
-	return h
+	return TourSize{Missing: len(w.missing), IDs: len(w.ids), Authors: len(w.authors), Met: len(w.met)}
 }
 
 // ValuesOf returns the values of an item that events may be about: the id of a root
@@ -180,5 +172,3 @@ func ValuesOf(w *want.Want, it want.Item) Values {
 	}
 	return v
 }
-
-func (v Values) size() int { return len(v.IDs) + len(v.Addresses) }

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/sync/peer/threads"
 )
 
-// Shelf is a Lookup of some events; those refused are known and not here.
+// Shelf is a store of some events; those refused are known and not here.
 type Shelf struct {
 	Events  map[nostr.ID]*nostr.Event
 	Refused map[nostr.ID]bool
@@ -26,40 +26,34 @@ func Shelve(events ...*nostr.Event) *Shelf {
 	return s
 }
 
-// Look is as threads.Lookup has it.
-func (s *Shelf) Look(id nostr.ID) (*nostr.Event, bool, error) {
+func (s *Shelf) look(id nostr.ID) (*nostr.Event, bool, error) {
 	s.Looks++
 	return s.Events[id], s.Events[id] != nil || s.Refused[id], s.Err
 }
 
-// Answer answers as a store does that reads all it has.
-func (s *Shelf) Answer(q threads.PageQuery) (threads.PageAnswer, error) {
+// Store is what reads the shelf.
+func (s *Shelf) Store() threads.Store { return threads.Store{EachAbout: s.eachAbout, Look: s.look} }
+
+func (s *Shelf) eachAbout(v threads.Values, f func(*nostr.Event) (bool, error)) error {
 	var rows []*nostr.Event
-	values := SetOf(q.Values)
+	values := SetOf(v)
 	for _, x := range s.Events {
-		if behind(x, q.After) && values.About(x) {
+		if values.About(x) {
 			rows = append(rows, x)
 		}
 	}
 	slices.SortFunc(rows, newestFirst)
-	page := q.Page()
 	for _, x := range rows {
-		full, err := page.Add(x, s)
-		if err != nil {
-			return threads.PageAnswer{}, err
-		}
-		if full {
-			return page.Answer(false), nil
+		if more, err := f(x); err != nil || !more {
+			return err
 		}
 	}
-	return page.Answer(true), nil
+	return nil
 }
 
 func newestFirst(a, b *nostr.Event) int {
 	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), a.ID.Compare(b.ID))
 }
-
-func behind(e *nostr.Event, p *nostr.Stamp) bool { return p == nil || p.Newer(e.Stamp()) }
 
 // Set is Values to look up in.
 type Set struct{ ids, addresses map[string]bool }
