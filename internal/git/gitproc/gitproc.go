@@ -101,7 +101,7 @@ func fetchTime(r Run) time.Duration {
 // Kind is a kind of work. Each has slots of its own.
 type Kind uint8
 
-// The kinds of work. Fetch and Upload have one slot more, for light work of parties that have no other.
+// The kinds of work. Fetch and Upload have one slot more, for short work of parties that have no other and took little.
 const (
 	Fetch       Kind = iota // packs for clients: 2 slots for each processor
 	Upload                  // packs from clients, and questions about them: 1 for each processor, and 2 at least

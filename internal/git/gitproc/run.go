@@ -17,6 +17,7 @@ type Run struct {
 	Party    string // who has the work done, for turns; "" is graspd itself, whose work always gets a place to wait
 	Owner    string // who the work is for, or the repository that a Fetch reads; it decides between parties that have as many slots and took as much; "" is nobody
 	Heavy    bool   // the work may take seconds of the processor, and must leave slots for light work
+	Long     bool   // the work may take more than some milliseconds, and must leave the slot that is kept for who has little
 	At       Dirs
 	Protocol int       // 1 or 2 of git's protocol; else 0
 	In       io.Reader // nil is empty. A Read must not outlast the context.
@@ -59,7 +60,7 @@ func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 	return err
 }
 
-func (r Run) work() work { return work{r.Party, r.Owner, r.Heavy} }
+func (r Run) work() work { return work{r.Party, r.Owner, r.Heavy, r.Long} }
 
 // admit waits until a run has a slot and its memory. Who waits for memory has no slot, which others could use. Who has memory waits for a slot with
 // it: those with a slot never wait for memory, so they come to an end.

@@ -18,7 +18,8 @@ import (
 //
 // A party that waits keeps one place until it is served or has waited for too long, however many come who took less.
 //
-// One slot beside all may be kept for light work of parties that have no other slot: so who fills all slots keeps nobody waiting.
+// One slot beside all may be kept for short work of parties that have no other slot and took less than keptTaken of the processor lately: so who
+// fills all slots, from however many addresses, keeps nobody waiting who has little.
 type slots struct {
 	places, perParty int           // how much work may wait: in all, and of one party
 	most             time.Duration // how long the work of a party waits at most; 0 is without a bound
@@ -47,6 +48,7 @@ type work struct {
 	party string // who has it done; "" is graspd itself
 	owner string // who the work is for, as far as that is signed; "" is nobody
 	heavy bool
+	long  bool // the slot that is kept is not for it
 }
 
 type waiter struct {
@@ -58,6 +60,9 @@ type waiter struct {
 
 // heavyFraction says which part of the places heavy work may take: one in so many.
 const heavyFraction = 2
+
+// keptTaken is how many seconds of the processor a party may have taken lately that gets the slot that is kept.
+const keptTaken = 5
 
 // usualPlaces is how much work may wait: so much that many parties find one place each.
 const usualPlaces = 256
@@ -163,12 +168,12 @@ func (s *slots) ask(c work) *waiter {
 	return w
 }
 
-// keepOne keeps one slot beside all for light work of parties that have no other. It is called before anything else.
+// keepOne keeps one slot beside all for short work of parties that have no other and took little. It is called before anything else.
 func (s *slots) keepOne() { s.kept, s.free = 1, s.free+1 }
 
 // may reports whether w may have a free slot. The caller holds mu.
 func (s *slots) may(w *waiter) bool {
-	if s.free <= s.kept && (w.heavy || s.running[w.party] > 0) {
+	if s.free <= s.kept && (w.heavy || w.long || s.running[w.party] > 0 || s.taken.Seconds(time.Now(), w.party) >= keptTaken) {
 		return false
 	}
 	return !w.heavy || s.heavy < s.heavies

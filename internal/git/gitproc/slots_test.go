@@ -30,10 +30,11 @@ func (q *queue) ask(ctx context.Context, parties ...string) {
 	}
 }
 
-// parse is work written such as "party*/owner", where a star says that the work is heavy.
+// parse is work written such as "party*/owner", where a star says that the work is heavy, and a tilde that it is long.
 func parse(text string) (c work) {
 	c.party, c.owner, _ = strings.Cut(text, "/")
 	c.party, c.heavy = strings.CutSuffix(c.party, "*")
+	c.party, c.long = strings.CutSuffix(c.party, "~")
 	return c
 }
 
@@ -260,6 +261,30 @@ func TestASlotIsKeptForOthers(t *testing.T) {
 		q.steps(t, "c", "d", "d", "", "a", "a", "a*", "b*")
 		if err := s.takeFree(t.Context(), parse("a")); !errors.Is(err, ErrBusy) {
 			t.Error(err)
+		}
+	})
+}
+
+// Long work of many parties, and parties that took much, leave the slot that is kept to short work of who took little.
+func TestTheKeptSlotIsForWhoHasLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(2, 64, 8)
+		s.keepOne()
+		s.took(work{party: "much"}, keptTaken*time.Second)
+		s.took(work{party: "little"}, keptTaken*time.Second-time.Millisecond)
+		q := newQueue(s)
+		q.ask(t.Context(), "a~", "b~", "c~", "d~", "much", "little")
+		if got := q.got(); got != "a~ b~ little" {
+			t.Fatalf("got %q", got)
+		}
+		s.give(parse("little"))
+		q.ask(t.Context(), "new", "newer")
+		if got := q.got(); got != "new" {
+			t.Fatalf("got %q", got)
+		}
+		s.give(parse("a~"))
+		if got := q.got(); got == "" {
+			t.Fatal("the other slots are for nobody")
 		}
 	})
 }

@@ -77,3 +77,9 @@ func Weigh(ctx context.Context, pack io.Reader) (heavy, unknown bool, err error)
 	w, err := weigh(ctx, pack)
 	return w.heavy, w.unknown, err
 }
+
+// Long reports whether a pack is more work than a slot of git's processes is kept for.
+func Long(ctx context.Context, pack io.Reader) (bool, error) {
+	w, err := weigh(ctx, pack)
+	return w.long, err
+}

@@ -24,6 +24,7 @@ type quarantine struct {
 	cpu   time.Duration // of the processor, for a process that looks at a pack which somebody sent; 0: no bound, for our own packs
 	owner string        // for whom the processes work
 	heavy bool          // the pack that came is much work
+	long  bool          // it is more work than a slot is kept for
 	// besideBytes is how many bytes the packs of the repository beside have; 0 is not known.
 	besideBytes int64
 	proven      bool
@@ -77,7 +78,7 @@ func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) 
 
 // runAlone runs git where it finds the objects of the quarantine alone, and those of the alternates that r has.
 func (q *quarantine) runAlone(ctx context.Context, c gitproc.Command, r gitproc.Run) (err error) {
-	r.Kind, r.CPU, r.Owner, r.Heavy = gitproc.Upload, cmp.Or(r.CPU, q.cpu), q.owner, q.heavy
+	r.Kind, r.CPU, r.Owner, r.Heavy, r.Long = gitproc.Upload, cmp.Or(r.CPU, q.cpu), q.owner, q.heavy, q.long
 	r.At.Repository = q.d.dir.abs(q.dir)
 	if r.Reads, err = q.reads(); err != nil {
 		return err

@@ -37,7 +37,7 @@ func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (
 	}
 	given := unpackTime(in.n)
 	weight, err := weigh(ctx, whole)
-	q.cpu, q.owner, q.heavy = proveFactor*given, r.Owner, weight.heavy
+	q.cpu, q.owner, q.heavy, q.long = proveFactor*given, r.Owner, weight.heavy, weight.long
 	if err == nil {
 		_, err = whole.Seek(0, io.SeekStart)
 	}

@@ -14,6 +14,7 @@ import (
 const (
 	heavyBytes = 16 << 20
 	eachObject = 4 << 10 // as much work as so many bytes
+	shortBytes = 1 << 20 // of what is no longer than that, git makes the objects within some milliseconds
 )
 
 // Bounds of objects but files. git holds each of them in memory as a whole, in every process that walks through a history. A directory of 32 MiB
@@ -26,6 +27,7 @@ const (
 // weight is what a pack says of its objects.
 type weight struct {
 	heavy   bool // it is much work, or nobody can tell how much
+	long    bool // it is more than some milliseconds of work
 	unknown bool // there may be a commit, a tag or a tree that is larger than it may be
 }
 
@@ -41,7 +43,7 @@ func weigh(ctx context.Context, pack io.Reader) (weight, error) {
 	if ctx.Err() != nil {
 		return weight{}, context.Cause(ctx)
 	}
-	return weight{heavy: err != nil, unknown: err != nil || s.large}, nil
+	return weight{heavy: err != nil, long: err != nil || heavyBytes-s.left > shortBytes, unknown: err != nil || s.large}, nil
 }
 
 // until reads until ended fails.

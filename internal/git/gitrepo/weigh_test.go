@@ -220,6 +220,30 @@ exec %s "$@"
 }
 
 // FuzzWeigh: whatever comes is weighed, by work that the bytes bound, and what is light is what git takes for little.
+// TestWhatIsLong: a few commits are short work, and many small objects or what cannot be read are not.
+func TestWhatIsLong(t *testing.T) {
+	objects := func(n int) []byte {
+		return madeOf(func(m *made) {
+			for range n {
+				m.object(3, 5, "", []byte("hello"))
+			}
+		})
+	}
+	for name, x := range map[string]struct {
+		pack []byte
+		want bool
+	}{
+		"one commit":            {objects(3), false},
+		"many objects":          {objects(1000), true},
+		"a delta of 2 MiB":      {madeOf(func(m *made) { m.delta(1000, 2<<20, 0x90, 1) }), true},
+		"what nobody can weigh": {[]byte("PACKED"), true},
+	} {
+		if got, err := gitrepo.Long(t.Context(), bytes.NewReader(x.pack)); got != x.want || err != nil {
+			t.Errorf("%s: long is %v, %v", name, got, err)
+		}
+	}
+}
+
 func FuzzWeigh(f *testing.F) {
 	f.Add(madeOf(func(m *made) { m.object(3, 5, "", []byte("hello")); m.delta(5, 6, 1, 2) }))
 	f.Add(madeOf(func(m *made) { m.object(6, 6, "\x85\x01", []byte{1, 0x80, 0x80, 0x80, 0x80, 1}) }))
