@@ -83,3 +83,6 @@ func Long(ctx context.Context, pack io.Reader) (bool, error) {
 	w, err := weigh(ctx, pack)
 	return w.long, err
 }
+
+// IsLong reports whether processes of a quarantine leave the slot that is kept.
+func IsLong(q Quarantine) bool { return q.(*quarantine).long }

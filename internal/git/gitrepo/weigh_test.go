@@ -244,6 +244,30 @@ func TestWhatIsLong(t *testing.T) {
 	}
 }
 
+// TestALongPackIsRemembered: what follows on a long pack leaves the slot that is kept, too.
+func TestALongPackIsRemembered(t *testing.T) {
+	d, c := openDisk(t, gitrepo.Config{Dir: tempDir(t)}), newClone(t)
+	c.commit("main", 1, gitwire.ObjectID{})
+	for name, x := range map[string]struct {
+		pack []byte
+		want bool
+	}{
+		"one commit":     {c.pack("main"), false},
+		"a file of 2 MB": {c.packOf(parse(t, c.git(make([]byte, 2<<20), "hash-object", "-w", "--stdin"))), true},
+	} {
+		q, err := d.Begin(gitrepo.ID{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q.Receive(t.Context(), bytes.NewReader(x.pack), gitrepo.Receiving{}); err != nil || gitrepo.IsLong(q) != x.want {
+			t.Errorf("%s: long is %v, %v", name, gitrepo.IsLong(q), err)
+		}
+		if err := q.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func FuzzWeigh(f *testing.F) {
 	f.Add(madeOf(func(m *made) { m.object(3, 5, "", []byte("hello")); m.delta(5, 6, 1, 2) }))
 	f.Add(madeOf(func(m *made) { m.object(6, 6, "\x85\x01", []byte{1, 0x80, 0x80, 0x80, 0x80, 1}) }))
