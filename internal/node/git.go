@@ -114,12 +114,10 @@ func (n *Node) syncGit(who Identity) *gitsync.Sync {
 			Authorization: n.credentials(who),
 		})
 	}
-	x := gitsync.New(gitsync.Config{
-		Host: n.Host, Fetcher: s.Fetcher, Self: n.self, Bootstrap: c.mirrors(), Reticent: c.Private != nil, Concurrency: s.Concurrency, Delay: s.Delay, SweepEvery: s.Every, Now: clock(c.Now),
+	return gitsync.New(gitsync.Config{
+		Host: n.Host, Store: n.Store, Fetcher: s.Fetcher, Self: n.self, Bootstrap: c.mirrors(), Reticent: c.Private != nil, Concurrency: s.Concurrency, Delay: s.Delay, SweepEvery: s.Every, Now: clock(c.Now),
 		Logger: c.Logger.With("component", "git sync"), Faults: n.faults,
 	})
-	n.Host.Watched(hosting.Watch{Stirred: x.Stirred, PushFailed: x.PushFailed})
-	return x
 }
 
 // serveGit adds the route of git's clients.

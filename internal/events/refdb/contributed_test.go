@@ -100,7 +100,7 @@ func TestAContributedRepository(t *testing.T) {
 	if got := d.pulls(of, one); got != "1" {
 		t.Error(got)
 	}
-	if !slices.Contains(d.changed, of) {
+	if !slices.Contains(d.changed, refdb.RowName(of)) {
 		t.Error("nobody is told that its files are to follow")
 	}
 	// What is contributed again, and has its commit here, is served at once; another commit is waited for.

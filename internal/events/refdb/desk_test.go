@@ -31,7 +31,8 @@ type desk struct {
 	private bool
 	shelf   map[refdb.Dir]map[gitwire.ObjectID]bool
 	now     time.Time
-	changed []nip34.Address
+	changed []string // rows
+	heard   uint64   // of the changes of rows
 	found   []string
 	dropped []uint64
 	stirred []string
@@ -55,6 +56,7 @@ func newDesk(t *testing.T) *desk {
 			t.Error(err)
 		}
 	})
+	_, d.heard, _, _ = s.Changes(0)
 	d.restart()
 	return d
 }
@@ -63,10 +65,8 @@ func newDesk(t *testing.T) *desk {
 func (d *desk) restart() {
 	d.ledger = refdb.New(refdb.Config{
 		Objects: d, Service: d.rules.Service, Mirrors: d.mirrors, Private: d.private, Store: d.store, Contributors: d.prs,
-		Changed: func(of nip34.Address) { d.changed = append(d.changed, of) },
 		Found:   func(f refs.Found, event nostr.ID) { d.found = append(d.found, fmt.Sprint(f.Upload, " ", event)) },
 		Dropped: func(n uint64) { d.dropped = append(d.dropped, n) },
-		Stirred: func(name string) { d.stirred = append(d.stirred, name) },
 	})
 }
 
@@ -110,6 +110,13 @@ func (d *desk) turn(work func(t refdb.Turn) error) error {
 	_, err = b.Commit()
 	d.must(err)
 	d.ledger.Committed(d.now)
+	names, at, _, _ := d.store.Changes(d.heard)
+	d.changed, d.heard = append(d.changed, names...), at
+	for _, n := range names {
+		if id, is := strings.CutPrefix(n, refdb.LacksPrefix); is {
+			d.stirred = append(d.stirred, id)
+		}
+	}
 	return nil
 }
 
@@ -358,7 +365,7 @@ func command(ref string, old, to byte) gitwire.Command {
 }
 
 func (d *desk) told(of *nostr.Event) bool {
-	told := slices.Contains(d.changed, addressOf(of))
+	told := slices.Contains(d.changed, refdb.RowName(addressOf(of)))
 	d.changed = nil
 	return told
 }

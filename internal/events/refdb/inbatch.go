@@ -14,7 +14,6 @@ import (
 type inBatch struct {
 	touched map[string]*touched // by identifier
 	order   []string            // the identifiers, in the order in which they were touched
-	changed []nip34.Address     // repositories whose rows were written
 	came    []refs.PullRequest  // accepted in this batch, served or waiting
 	filed   []filing
 	stirred map[string]bool // identifiers of repositories that may lack something else now
@@ -72,13 +71,7 @@ func (r *inBatch) touchTip(p refs.PullRequest) {
 
 // write puts the row of a repository into the open batch.
 func (r *inBatch) write(t Turn, x Repository, moved bool) error {
-	if err := x.Write(t.Batch, moved); err != nil {
-		return err
-	}
-	if !slices.Contains(r.changed, x.Of) {
-		r.changed = append(r.changed, x.Of)
-	}
-	return nil
+	return x.Write(t.Batch, moved)
 }
 
 // peeledOf returns, as far as the ledger knows, the objects to which the annotated tags among the refs lead.

@@ -71,11 +71,6 @@ type Config struct {
 	// Contributors says that this relay takes the commits of pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06).
 	Contributors bool
 
-	// Committed calls Changed with each repository whose row the commit changed. Changed must not block.
-	Changed func(nip34.Address)
-	// Committed calls Stirred with each identifier of repositories whose lacks the commit may have changed. Stirred must not block.
-	// nil: nobody wants to know.
-	Stirred func(d string)
 	// UnderWay reports whether the git data of a waiting event is on its way here. nil: never.
 	UnderWay func(*nostr.Event) bool
 	// Committed calls Found with each upload that has the tip of an event that came, and Dropped with each upload that waits for nothing
@@ -126,14 +121,6 @@ func (l *Ledger) Committed(now time.Time) (uploaded []nostr.ID) {
 		}
 		for _, n := range gone {
 			l.Dropped(n)
-		}
-	}
-	for _, of := range done.changed {
-		l.Changed(of)
-	}
-	if l.Stirred != nil {
-		for d := range done.stirred {
-			l.Stirred(d)
 		}
 	}
 	return uploaded

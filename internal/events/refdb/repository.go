@@ -38,6 +38,9 @@ type Rows interface {
 const (
 	Prefix    = "repository/" // rows with a Repository
 	DuePrefix = "due/"        // rows of repositories whose files are not as their refs yet
+
+	// LacksPrefix is told with the identifiers of repositories that may lack something else from the commit on. There are no such rows.
+	LacksPrefix = "lacks/"
 )
 
 // RowName returns the name of a repository's row.

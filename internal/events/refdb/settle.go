@@ -2,6 +2,7 @@ package refdb
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/graspd/graspd/internal/events/refs"
@@ -112,6 +113,9 @@ func (l *Ledger) Settle(t Turn) error {
 		}
 	}
 	l.inBatch.order, l.inBatch.touched = nil, map[string]*touched{}
+	for _, d := range slices.Sorted(maps.Keys(l.inBatch.stirred)) {
+		t.Tell(LacksPrefix + d)
+	}
 	return nil
 }
 

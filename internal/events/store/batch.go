@@ -148,7 +148,7 @@ func (b *Batch) Commit() (layout.Seq, error) {
 	b.s.usual = roomFor(b.w.Len())
 	b.s.queueFrom, b.s.expireFrom, b.s.waitFrom, b.s.unfinished = b.memory.queueFrom, b.expireFrom, b.waits.waitFrom, b.unfinished
 	b.s.ageFrom = b.unused.ageFrom
-	b.s.publish(b.counters, b.epoch, b.entries)
+	b.s.publish(b.counters, b.epoch, b.entries, b.told)
 	return b.counters.Head, nil
 }
 

@@ -16,6 +16,7 @@ type draft struct {
 	s          *Store
 	w          *pebble.Batch
 	entries    []layout.Entry // for the feed, in order
+	told       []string       // names of changed rows
 	ops        int            // what was added, remembered, removed or forgotten, and rows that were set
 	steps      int            // for Steps
 	epoch      uint32         // of the rules

@@ -23,7 +23,7 @@ func Open(o Options) (*Store, error) {
 }
 
 func newStore(o Options) *Store {
-	return &Store{opt: o.withDefaults(), changed: make(chan struct{}), sketch: index.NewSketch()}
+	return &Store{opt: o.withDefaults(), changed: make(chan struct{}), rowsChanged: newChanges(), sketch: index.NewSketch()}
 }
 
 func (s *Store) open() error {

@@ -2,12 +2,14 @@ package store
 
 import "github.com/graspd/graspd/internal/events/store/layout"
 
-// SetRow writes a row in this batch, or removes it where value is nil. SetRow copies the value.
+// SetRow writes a row in this batch, or removes it where value is nil. SetRow copies the value. Readers of Changes hear
+// of it.
 func (b *Batch) SetRow(name string, value []byte) error {
 	if err := layout.BadRow(name, len(value)); err != nil {
 		return err
 	}
 	b.ops++
+	b.Tell(name)
 	if value == nil {
 		return b.delete(layout.NamedKey(name))
 	}

@@ -41,6 +41,9 @@ type Store struct {
 	cur     *state     // what readers see: the last durable state
 	ring    ring       // the newest entries of the feed
 	changed chan struct{}
+
+	rowsChanged changes
+
 	writing bool // a Batch is open
 	noting  bool // notes are being written
 	closed  bool
@@ -121,12 +124,13 @@ func (s *Store) Failure() error {
 }
 
 // publish makes the state after a commit the one that readers see, and wakes them.
-func (s *Store) publish(c layout.Counters, epoch uint32, entries []layout.Entry) {
+func (s *Store) publish(c layout.Counters, epoch uint32, entries []layout.Entry, rows []string) {
 	next := s.newState(s.engine, c, epoch)
 	s.mu.Lock()
 	old := s.cur
 	s.cur = next
 	s.ring.push(entries)
+	s.rowsChanged.push(rows)
 	if len(entries) > 0 {
 		close(s.changed)
 		s.changed = make(chan struct{})

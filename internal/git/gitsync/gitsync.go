@@ -14,6 +14,7 @@ import (
 	"github.com/graspd/graspd/internal/base/contain"
 	"github.com/graspd/graspd/internal/base/histogram"
 	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitfetch"
 	"github.com/graspd/graspd/internal/git/gitplan"
 	"github.com/graspd/graspd/internal/git/hosting"
@@ -28,9 +29,10 @@ type Fetcher interface {
 	Advertised(context.Context, gitfetch.Request) (gitfetch.Result, error)
 }
 
-// Config says what a Sync works with. Host and Fetcher are needed.
+// Config says what a Sync works with. Host, Store and Fetcher are needed.
 type Config struct {
 	Host        *hosting.Host
+	Store       *store.Store // nil where nobody calls Run
 	Fetcher     Fetcher
 	Self        nostr.PubKey     // spreads the waits of different relays
 	Bootstrap   []grasp.RelayURL // relays that the operator names; a repository's own URL on them is free of the rule for addresses
@@ -67,6 +69,9 @@ type Sync struct {
 	group  sync.WaitGroup
 
 	took time.Duration // of the last look at stirred repositories; owned by lookAround
+
+	upTo uint64          // the number of the last change of rows that lookAround has heard of; owned by it
+	more <-chan struct{} // closed when there are more; owned by lookAround
 }
 
 // look is what one look at a repository found.
@@ -134,16 +139,13 @@ func New(c Config) *Sync {
 		plan: gitplan.New(gitplan.Config{Self: c.Self, Concurrency: c.Concurrency}),
 	}
 	s.stirs.init()
+	if c.Store != nil {
+		_, s.upTo, _, s.more = c.Store.Changes(0) // the first sweep looks at all that came before
+	}
 	s.back.wake = make(chan struct{}, 1)
 	s.book.init()
 	return s
 }
-
-// Stirred tells Run that an event has come or gone that concerns the repositories with the identifier d. It does not block.
-func (s *Sync) Stirred(d string) { s.stirs.put(d) }
-
-// PushFailed tells Run that a push to a repository has failed: the plan looks for its data elsewhere at once. It does not block.
-func (s *Sync) PushFailed(of nip34.Address) { s.stirs.failed(of) }
 
 // Returned tells Run that a host is there again, as the relay on it is connected: the plan asks the host soon, even if it has failed. It does
 // not block.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/graspd/graspd/internal/base/histogram"
 	"github.com/graspd/graspd/internal/base/publicnet"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitfetch"
 	"github.com/graspd/graspd/internal/git/gitplan"
@@ -82,7 +84,7 @@ func TestAPushThatFailed(t *testing.T) {
 		repo := w.announce(1, "tool", w.at("a", tip))
 		state := w.state(1, "tool", store.Direct, tip)
 		w.pass(time.Second)
-		w.sync.PushFailed(addressOf(repo))
+		w.pushFails(repo)
 		w.pass(time.Second)
 		w.wantServed(true, repo, state)
 	})
@@ -447,8 +449,6 @@ func TestShutdown(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		w.sync.Standing(t.Context(), nip34.Address{})
-		w.sync.Stirred("x")
-		w.sync.PushFailed(nip34.Address{})
 		w.start()
 	})
 }
@@ -473,8 +473,14 @@ func TestManyThatAreStirred(t *testing.T) {
 		w.end()
 		w.start()
 		w.at("a", tip)
-		for i := range 10_001 {
-			w.sync.Stirred(fmt.Sprint("other", i))
+		err := w.door.Exclusively(t.Context(), func(x *ingest.Exclusive) error {
+			for i := range 10_001 {
+				x.Tell(refdb.LacksPrefix + fmt.Sprint("other", i))
+			}
+			return x.SetRow("something", []byte("else"))
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 		w.pass(3 * time.Second)
 		w.wantServed(true, repo, state)
@@ -494,7 +500,7 @@ func TestNothingLapsesWhileItIsAskedFor(t *testing.T) {
 		defer answer()
 		w.at("a")
 		w.change("a", func(s *site) { s.meet = func() { <-goOn } })
-		w.sync.PushFailed(addressOf(repo)) // it is asked now
+		w.pushFails(repo) // it is asked now
 		w.pass(10 * time.Minute)
 		w.wantWaits(true, repo, state, pull)
 		answer()
@@ -561,7 +567,7 @@ func TestWhatIsTooMuchAtOnceComesInParts(t *testing.T) {
 		}
 		w.at("a", fixes...)
 		w.change("a", func(s *site) { s.most, s.shows = 3, &gitwire.Refs{} })
-		w.sync.PushFailed(addressOf(repo))
+		w.pushFails(repo)
 		w.pass(10 * time.Second)
 		w.wantServed(true, pulls...)
 	})

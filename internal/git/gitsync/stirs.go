@@ -5,11 +5,13 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/sleep"
 	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 )
 
@@ -36,6 +38,14 @@ func (x *stirs) put(d string) {
 	} else {
 		x.all = true
 	}
+	x.mu.Unlock()
+	x.nudge()
+}
+
+// putAll has lookAround look at all repositories.
+func (x *stirs) putAll() {
+	x.mu.Lock()
+	x.all = true
 	x.mu.Unlock()
 	x.nudge()
 }
@@ -73,6 +83,10 @@ func (s *Sync) lookAround(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-s.more:
+			s.hear()
+		case of := <-s.cfg.Host.FailedPushes():
+			s.stirs.failed(of)
 		case <-s.stirs.wake:
 			if sleep.For(ctx, s.gather()) == nil && s.lookAtStirred(ctx) {
 				sweep.Reset(0)
@@ -97,10 +111,25 @@ const (
 // gather returns how long identifiers gather before the next look.
 func (s *Sync) gather() time.Duration { return max(gatherFor, s.took*restTimes) }
 
+// hear takes out of the feed of rows which repositories may lack something else.
+func (s *Sync) hear() {
+	names, at, all, more := s.cfg.Store.Changes(s.upTo)
+	s.upTo, s.more = at, more
+	for _, n := range names {
+		if d, is := strings.CutPrefix(n, refdb.LacksPrefix); is {
+			s.stirs.put(d)
+		}
+	}
+	if all {
+		s.stirs.putAll()
+	}
+}
+
 // lookAtStirred looks at the stirred repositories. all says that there were too many to know each.
 func (s *Sync) lookAtStirred(ctx context.Context) (all bool) {
 	begun := s.cfg.Now().Mono
 	defer func() { s.took = s.cfg.Now().Mono - begun }()
+	s.hear()
 	names, push, all := s.stirs.take()
 	if all {
 		names = nil // the caller looks at all repositories instead
@@ -200,6 +229,10 @@ func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 			select {
 			case <-ctx.Done():
 				return false
+			case <-s.more:
+				s.hear()
+			case of := <-s.cfg.Host.FailedPushes():
+				s.stirs.failed(of)
 			case <-s.stirs.wake:
 				if gathered == nil {
 					gathered = time.After(s.gather())

@@ -20,6 +20,7 @@ import (
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitfetch"
+	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/git/gitrepo/gitfake"
 	"github.com/graspd/graspd/internal/git/gitsync"
@@ -117,10 +118,9 @@ func (w *world) start() {
 	w.door = ingest.New(door)
 	w.host.Through(w.door)
 	c := w.config
-	c.Host, c.Fetcher, c.Faults = w.host, w, w.faults
+	c.Host, c.Store, c.Fetcher, c.Faults = w.host, w.store, w, w.faults
 	c.Now = func() backoff.Now { return backoff.Now{Mono: time.Since(w.began), Wall: time.Now()} }
 	w.sync = gitsync.New(c)
-	w.host.Watched(hosting.Watch{Stirred: w.sync.Stirred, PushFailed: w.sync.PushFailed})
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
 	w.relay = w.door.Source(ingest.SourceConfig{Label: "wss://other.example.org"})
 	var doors, g sync.WaitGroup
@@ -138,6 +138,17 @@ func (w *world) start() {
 		if err := w.store.Close(); err != nil {
 			w.Error(err)
 		}
+	}
+}
+
+// pushFails has a client push what nobody has signed for.
+func (w *world) pushFails(repo *nostr.Event) {
+	w.Helper()
+	r := w.host.Push(w.Context(), githttp.PushCall{Of: addressOf(repo), Progress: func(string) {}, Push: &gitwire.Push{
+		Commands: []gitwire.Command{{Ref: "refs/heads/unsigned", New: w.Commit("unsigned")}},
+	}})
+	if len(r.Outcomes) != 1 || r.Outcomes[0].Refused == "" {
+		w.Fatalf("%+v", r)
 	}
 }
 

@@ -86,18 +86,13 @@ type Host struct {
 	newcomers  newcomers
 	jobs       jobs
 	adopts     jobs // jobs of uploads, which may take long, too
+	rows       follower
 	copies     jobs // jobs that copy from a repository to others
 	payers     payers
 	visited    visited
 	counts     counters
 	refusals   refusals
-	watch      Watch
-}
-
-// Watch is told of repositories whose git data may have to come from other servers. Its functions must not block; nil ones are not called.
-type Watch struct {
-	Stirred    func(d string)         // events of the repositories with that identifier have come or gone
-	PushFailed func(of nip34.Address) // the push to that repository has failed
+	failed     chan nip34.Address // repositories whose pushes have failed; those beyond its room are not told
 }
 
 // SetLimits sets the limits from now on. Data that is here already stays. Pushes under way end under the limits that they began with.
@@ -115,8 +110,9 @@ func New(c Config) *Host {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Rest = cmp.Or(c.Rest, 5*time.Second)
-	h := &Host{cfg: c}
+	h := &Host{cfg: c, failed: make(chan nip34.Address, failedKept)}
 	h.quotas.store = c.Store
+	_, h.rows.at, _, _ = c.Store.Changes(0)
 	h.unfinished = newUnfinished(h.cfg.space, c.Now)
 	h.SetLimits(c.Limits)
 	h.shown.init()
@@ -128,12 +124,6 @@ func New(c Config) *Host {
 	h.payers.init()
 	h.ledger = refdb.New(refdb.Config{
 		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Private: c.Private, Store: c.Store, Contributors: c.Contributors,
-		Changed: func(of nip34.Address) { h.jobs.push(job{kind: changed, of: of}) },
-		Stirred: func(d string) {
-			if h.watch.Stirred != nil {
-				h.watch.Stirred(d)
-			}
-		},
 		UnderWay: h.arriving.has,
 		Found:    h.found, Dropped: func(n uint64) { h.adopts.push(job{kind: dropped, upload: n}) },
 	})
@@ -143,8 +133,11 @@ func New(c Config) *Host {
 // Ledger returns the part of hosting that the writer calls.
 func (h *Host) Ledger() *refdb.Ledger { return h.ledger }
 
-// Watched sets the Watch. It is called once, before anything else.
-func (h *Host) Watched(by Watch) { h.watch = by }
+// failedKept is how many failed pushes wait for the reader of FailedPushes.
+const failedKept = 1000
+
+// FailedPushes has the repositories whose pushes have failed, for one reader: their git data may have to come from other servers.
+func (h *Host) FailedPushes() <-chan nip34.Address { return h.failed }
 
 // Through sets the door whose writer has the Ledger. It is called once, before anything else.
 func (h *Host) Through(d *ingest.Door) { h.door = d }

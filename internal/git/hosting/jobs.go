@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -201,12 +202,14 @@ func (h *Host) attend(ctx context.Context) {
 	var later backlog
 	round := round{least: roundPart}
 	for ctx.Err() == nil {
+		h.report("changed repositories", h.rows.take(h))
 		if x, ok := h.jobs.pop(); ok {
 			h.try(ctx, x, &later)
 			continue
 		}
 		select {
 		case <-h.jobs.wake:
+		case <-h.rows.more:
 		case <-tidy.C:
 			if h.jobs.untidy() {
 				h.report("the refs' files", h.tidy(ctx))
@@ -282,7 +285,42 @@ func (h *Host) share(ctx context.Context, of nip34.Address) error {
 	return err
 }
 
-// catchUp queues the repositories whose files the last run has left.
+// follower queues the repositories whose rows commits change. attend owns it.
+type follower struct {
+	at   uint64 // the number of the last change that it has seen
+	more <-chan struct{}
+}
+
+// take queues the repositories that have changed since the last call; where too many have, all whose files are due.
+func (f *follower) take(h *Host) error {
+	names, at, all, more := h.cfg.Store.Changes(f.at)
+	f.at, f.more = at, more
+	if all {
+		return h.catchUp()
+	}
+	v := h.cfg.Store.View()
+	defer v.Close()
+	var failed error
+	for _, name := range names {
+		if !strings.HasPrefix(name, refdb.Prefix) {
+			continue
+		}
+		row, err := v.Row(name)
+		if err != nil || row == nil { // nil: the repository is gone
+			failed = errors.Join(failed, err)
+			continue
+		}
+		r, err := refdb.Brief(row)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		h.jobs.push(job{kind: changed, of: r.Of})
+	}
+	return failed
+}
+
+// catchUp queues the repositories whose files are not as the log says.
 func (h *Host) catchUp() error {
 	v := h.cfg.Store.View()
 	defer v.Close()

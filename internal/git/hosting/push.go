@@ -43,8 +43,11 @@ func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult 
 	result := p.result(verdict, err)
 	h.counts.pushed(verdict, err)
 	h.refused(c.Of, result, err)
-	if (err != nil || verdict.Refused()) && h.watch.PushFailed != nil {
-		h.watch.PushFailed(c.Of)
+	if err != nil || verdict.Refused() {
+		select {
+		case h.failed <- c.Of:
+		default:
+		}
 	}
 	if err != nil && !told(err) {
 		h.cfg.Logger.Error("push failed", "repository", c.Of.String(), "error", err)
