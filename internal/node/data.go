@@ -11,6 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/hosting"
 	"github.com/graspd/graspd/internal/operate/backup"
 	"github.com/graspd/graspd/internal/operate/moderation/moderator"
 	"github.com/graspd/graspd/internal/operate/moderation/reports"
@@ -80,23 +81,20 @@ func (n *Node) openData() (err error) {
 	c = n.cfg
 	n.rules.Store(new(c.rules(c.Lists)))
 	n.minPoW.Store(int64(c.MinPoW))
-	var refs *refdb.Ledger
+	var git hosting.Config
 	if c.Git != nil {
-		if err := n.openGit(); err != nil {
+		if git, err = n.openGit(); err != nil {
 			return err
 		}
-		refs = n.Host.Ledger()
 	}
-	n.Door = newDoor(c, n.Store, refs, n.faults)
+	n.Door = newDoor(c, n.Store, git.Ledger, n.faults)
+	if c.Git != nil {
+		git.Door = n.Door
+		n.Host = hosting.New(git)
+	}
 	n.Moderator.Through(n.Door, n.apply)
 	n.Reports, err = reports.Open(context.Background(), reports.Config{Store: n.Store, Door: n.Door, Moderator: n.Moderator, Now: c.Now, Logger: c.Logger.With("component", "reports")})
-	if err != nil {
-		return err
-	}
-	if n.Host != nil {
-		n.Host.Through(n.Door)
-	}
-	return nil
+	return err
 }
 
 func openOwnStore(c Config) (*store.Store, error) {

@@ -46,28 +46,29 @@ type GitSync struct {
 // GitIn returns where a data directory has its repositories.
 func GitIn(dir string) string { return filepath.Join(dir, "git") }
 
-// openGit opens the repositories and their host.
-func (n *Node) openGit() error {
+// openGit opens the repositories. It returns what their host works with, but for the door.
+func (n *Node) openGit() (hosting.Config, error) {
 	c := n.cfg
 	disk := c.Git.Disk
 	if disk == nil {
 		var err error
 		n.git, err = gitproc.Open(context.Background(), gitproc.Config{Program: c.Git.Program, Fetches: c.Git.Processes})
 		if err != nil {
-			return err
+			return hosting.Config{}, err
 		}
 		n.disk, err = gitrepo.Open(gitrepo.Config{Dir: GitIn(c.Dir), Git: n.git, Now: c.Now, Logger: c.Logger.With("component", "git")})
 		if err != nil {
-			return err
+			return hosting.Config{}, err
 		}
 		disk = n.disk
 	}
-	n.Host = hosting.New(hosting.Config{
+	h := hosting.Config{
 		Closed: c.Archive != nil && c.Archive.ReadOnly,
 		Disk:   disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Private: c.Private != nil, Limits: c.Git.Limits, Now: c.Now,
 		Logger: c.Logger.With("component", "hosting"), Faults: n.faults, Contributors: c.Git.Contributors, Room: n.gitRoom, Space: n.gitDisk, Trusts: n.trusts,
-	})
-	return nil
+	}
+	h.Ledger = hosting.NewLedger(h)
+	return h, nil
 }
 
 // trusts reports whether the operator has named an owner: as a member, or in a list of who may publish here.

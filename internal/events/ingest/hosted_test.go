@@ -47,7 +47,7 @@ type host struct {
 	shelf   shelf
 	ledger  *refdb.Ledger
 	dirs    byte
-	found   []refs.Found
+	found   []refdb.Outcome
 	dropped []uint64
 }
 
@@ -60,13 +60,22 @@ func newHost(t *testing.T, s setup) *host {
 	s.git = func(st *store.Store) *refdb.Ledger {
 		h.ledger = refdb.New(refdb.Config{
 			Objects: objects, Service: mustService(t), Store: st,
-			Found:   func(f refs.Found, _ nostr.ID) { h.found = append(h.found, f) },
-			Dropped: func(n uint64) { h.dropped = append(h.dropped, n) },
 		})
 		return h.ledger
 	}
 	h.world = newWorld(t, s)
 	return h
+}
+
+// hear notes what has become of uploads.
+func (h *host) hear() {
+	for _, x := range h.ledger.Outcomes() {
+		if x.Event == (nostr.ID{}) {
+			h.dropped = append(h.dropped, x.Upload)
+		} else {
+			h.found = append(h.found, x)
+		}
+	}
 }
 
 func commitID(n int) gitwire.ObjectID {
@@ -418,10 +427,12 @@ func TestUploadsWaitForTheirEvents(t *testing.T) {
 		}
 		heard := h.submit(client, pr, store.Direct)
 		synctest.Wait()
+		h.hear()
 		if len(h.found) != 1 || h.found[0].Upload != 1 || !slices.Equal(h.dropped, []uint64{1}) {
 			t.Fatalf("found %v, dropped %v", h.found, h.dropped)
 		}
 		h.want(h.publish(h.client(), other), policy.Wait)
+		h.hear()
 		if len(h.found) != 1 || !slices.Equal(h.dropped, []uint64{1, 2}) {
 			t.Fatalf("another tip: found %v, dropped %v", h.found, h.dropped)
 		}

@@ -65,8 +65,6 @@ func newDesk(t *testing.T) *desk {
 func (d *desk) restart() {
 	d.ledger = refdb.New(refdb.Config{
 		Objects: d, Service: d.rules.Service, Mirrors: d.mirrors, Private: d.private, Store: d.store, Contributors: d.prs,
-		Found:   func(f refs.Found, event nostr.ID) { d.found = append(d.found, fmt.Sprint(f.Upload, " ", event)) },
-		Dropped: func(n uint64) { d.dropped = append(d.dropped, n) },
 	})
 }
 
@@ -110,6 +108,13 @@ func (d *desk) turn(work func(t refdb.Turn) error) error {
 	_, err = b.Commit()
 	d.must(err)
 	d.ledger.Committed(d.now)
+	for _, x := range d.ledger.Outcomes() {
+		if x.Event == (nostr.ID{}) {
+			d.dropped = append(d.dropped, x.Upload)
+		} else {
+			d.found = append(d.found, fmt.Sprint(x.Upload, " ", x.Event))
+		}
+	}
 	names, at, _, _ := d.store.Changes(d.heard)
 	d.changed, d.heard = append(d.changed, names...), at
 	for _, n := range names {

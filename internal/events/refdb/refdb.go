@@ -70,16 +70,9 @@ type Config struct {
 
 	// Contributors says that this relay takes the commits of pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06).
 	Contributors bool
-
-	// UnderWay reports whether the git data of a waiting event is on its way here. nil: never.
-	UnderWay func(*nostr.Event) bool
-	// Committed calls Found with each upload that has the tip of an event that came, and Dropped with each upload that waits for nothing
-	// any more. Neither may block.
-	Found   func(refs.Found, nostr.ID)
-	Dropped func(upload uint64)
 }
 
-// Ledger keeps the refs of the hosted repositories. One goroutine uses it, the door's writer, and any number have its Readers. Each part owns some of what a Ledger knows.
+// Ledger keeps the refs of the hosted repositories. One goroutine uses it, the door's writer, but for Fetching, Keeps and Outcomes; any number have its Readers. Each part owns some of what a Ledger knows.
 type Ledger struct {
 	Config
 	pending refs.Pending // uploads
@@ -88,6 +81,9 @@ type Ledger struct {
 	book    *book        // which events wait
 	readers *readers     // what Readers share
 	inBatch inBatch      // what the open batch has done
+
+	arriving arriving
+	outcomes outcomes
 }
 
 // New makes a Ledger with nothing under way.
@@ -98,14 +94,12 @@ func New(c Config) *Ledger {
 		eventReader: eventReader{service: c.Service, contributors: c.Contributors},
 	}
 	l.inBatch.reset()
+	l.outcomes.wake = make(chan struct{}, 1)
 	return l
 }
 
-// Keeps reports whether an event goes on waiting though its time is over, because its git data is on its way here.
-func (l *Ledger) Keeps(e *nostr.Event) bool { return l.UnderWay != nil && l.UnderWay(e) }
-
-// Committed notes that the batch is durable, and calls the functions of Config that hear of commits. It returns the pull requests that came
-// and whose commits were pushed before.
+// Committed notes that the batch is durable. It returns the pull requests that came and whose commits were pushed before; Outcomes has the
+// uploads that it is about.
 func (l *Ledger) Committed(now time.Time) (uploaded []nostr.ID) {
 	done := l.inBatch
 	l.inBatch.reset()
@@ -116,11 +110,11 @@ func (l *Ledger) Committed(now time.Time) (uploaded []nostr.ID) {
 	for _, pr := range done.came {
 		found, gone := l.pending.Come(pr)
 		for _, f := range found {
-			l.Found(f, pr.ID)
+			l.outcomes.put(Outcome{Upload: f.Upload, Event: pr.ID, Of: f.Of})
 			uploaded = append(uploaded, pr.ID)
 		}
 		for _, n := range gone {
-			l.Dropped(n)
+			l.outcomes.put(Outcome{Upload: n})
 		}
 	}
 	return uploaded

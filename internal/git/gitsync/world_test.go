@@ -110,13 +110,15 @@ func (w *world) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	rules := policy.Rules{Service: w.service, Git: !w.ungit, Contributors: w.prs}
 	w.store = ok(store.Open(store.Options{Dir: "data", FS: w.fs, Rules: rules.Fingerprint()}))
-	w.host = hosting.New(hosting.Config{Disk: w.disk, Store: w.store, Service: w.service, Contributors: w.prs})
-	door := ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger()}
+	host := hosting.Config{Disk: w.disk, Store: w.store, Service: w.service, Contributors: w.prs}
+	host.Ledger = hosting.NewLedger(host)
+	door := ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: host.Ledger}
 	if w.ungit {
 		door.Ledger = nil
 	}
 	w.door = ingest.New(door)
-	w.host.Through(w.door)
+	host.Door = w.door
+	w.host = hosting.New(host)
 	c := w.config
 	c.Host, c.Store, c.Fetcher, c.Faults = w.host, w.store, w, w.faults
 	c.Now = func() backoff.Now { return backoff.Now{Mono: time.Since(w.began), Wall: time.Now()} }

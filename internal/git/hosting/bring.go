@@ -105,12 +105,12 @@ func (h *Host) Take(ctx context.Context, lack refdb.Lack, party string) (*Taking
 	if err != nil {
 		return nil, err
 	}
-	h.arriving.add(lack, 1)
+	h.ledger.Fetching(lack, 1)
 	held := lack
 	held.Needs = slices.Clone(lack.Needs)
 	t := &Taking{h: h, lack: lack, party: party, told: h.cfg.Now()}
 	t.close = sync.OnceFunc(func() {
-		if h.arriving.add(held, -1); len(t.Brought) == 0 {
+		if h.ledger.Fetching(held, -1); len(t.Brought) == 0 {
 			giveBack()
 		}
 	})

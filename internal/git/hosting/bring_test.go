@@ -487,11 +487,11 @@ func TestWhatIsOnItsWayGoesOnWaiting(t *testing.T) {
 	keeps := func(want bool) {
 		t.Helper()
 		for _, e := range []*nostr.Event{repo, state} {
-			if w.host.Ledger().Keeps(e) != want {
+			if w.ledger.Keeps(e) != want {
 				t.Errorf("kind %d goes on waiting: %v", e.Kind, !want)
 			}
 		}
-		if w.host.Ledger().Keeps(other) {
+		if w.ledger.Keeps(other) {
 			t.Error("so does another one")
 		}
 	}

@@ -22,8 +22,10 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// Config says what a Host works with. Disk, Store and Service are needed.
+// Config says what a Host works with. Disk, Store, Ledger, Door and Service are needed.
 type Config struct {
+	Ledger  *refdb.Ledger // NewLedger of this Config, which the door's writer has
+	Door    *ingest.Door
 	Disk    gitrepo.Repositories
 	Store   *store.Store
 	Service grasp.Service
@@ -71,7 +73,7 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
-// Host hosts the repositories of one relay. Any number of goroutines may use it once it has its door.
+// Host hosts the repositories of one relay. Any number of goroutines may use it.
 type Host struct {
 	cfg        Config
 	door       *ingest.Door
@@ -80,7 +82,6 @@ type Host struct {
 	files      files
 	following  turns // one goroutine at a time copies to a repository
 	uploads    uploads
-	arriving   arriving
 	quotas     quotas
 	unfinished *fair.Account // bytes of disk
 	newcomers  newcomers
@@ -98,7 +99,17 @@ type Host struct {
 // SetLimits sets the limits from now on. Data that is here already stays. Pushes under way end under the limits that they began with.
 func (h *Host) SetLimits(l Limits) { h.quotas.limits.Store(new(l.orDefault())) }
 
-// New prepares a Host. The caller gives its Ledger to the door, and then calls Through.
+// NewLedger makes the ledger for a Host with this Config, of which it needs all but Ledger and Door: the door comes between the two.
+func NewLedger(c Config) *refdb.Ledger {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return refdb.New(refdb.Config{
+		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Private: c.Private, Store: c.Store, Contributors: c.Contributors,
+	})
+}
+
+// New prepares a Host.
 func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -110,7 +121,7 @@ func New(c Config) *Host {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Rest = cmp.Or(c.Rest, 5*time.Second)
-	h := &Host{cfg: c, failed: make(chan nip34.Address, failedKept)}
+	h := &Host{cfg: c, ledger: c.Ledger, door: c.Door, failed: make(chan nip34.Address, failedKept)}
 	h.quotas.store = c.Store
 	_, h.rows.at, _, _ = c.Store.Changes(0)
 	h.unfinished = newUnfinished(h.cfg.space, c.Now)
@@ -122,22 +133,11 @@ func New(c Config) *Host {
 	h.adopts.init()
 	h.copies.init()
 	h.payers.init()
-	h.ledger = refdb.New(refdb.Config{
-		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Private: c.Private, Store: c.Store, Contributors: c.Contributors,
-		UnderWay: h.arriving.has,
-		Found:    h.found, Dropped: func(n uint64) { h.adopts.push(job{kind: dropped, upload: n}) },
-	})
 	return h
 }
-
-// Ledger returns the part of hosting that the writer calls.
-func (h *Host) Ledger() *refdb.Ledger { return h.ledger }
 
 // failedKept is how many failed pushes wait for the reader of FailedPushes.
 const failedKept = 1000
 
 // FailedPushes has the repositories whose pushes have failed, for one reader: their git data may have to come from other servers.
 func (h *Host) FailedPushes() <-chan nip34.Address { return h.failed }
-
-// Through sets the door whose writer has the Ledger. It is called once, before anything else.
-func (h *Host) Through(d *ingest.Door) { h.door = d }

@@ -178,12 +178,14 @@ func (h *Host) adoptAll(ctx context.Context) {
 	defer look.Stop()
 	var later backlog
 	for ctx.Err() == nil {
+		h.hear()
 		if x, ok := h.adopts.pop(); ok {
 			h.try(ctx, x, &later)
 			continue
 		}
 		select {
 		case <-h.adopts.wake:
+		case <-h.ledger.MoreOutcomes():
 		case <-look.C:
 			later.again(&h.adopts)
 			h.report("uploads", h.expireUploads(ctx))

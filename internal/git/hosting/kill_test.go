@@ -60,9 +60,11 @@ func (m *mortal) start() {
 	ctx, cancel := context.WithCancel(m.Context())
 	rules := policy.Rules{Service: m.service, Git: true}
 	m.store = ok(store.Open(store.Options{Dir: "data", FS: m.fs, Rules: rules.Fingerprint()}))
-	m.host = hosting.New(hosting.Config{Disk: m.disk, Store: m.store, Service: m.service})
-	m.door = ingest.New(ingest.Config{Store: m.store, Rules: rules, Verifier: anything{}, Ledger: m.host.Ledger()})
-	m.host.Through(m.door)
+	c := hosting.Config{Disk: m.disk, Store: m.store, Service: m.service}
+	c.Ledger = hosting.NewLedger(c)
+	m.door = ingest.New(ingest.Config{Store: m.store, Rules: rules, Verifier: anything{}, Ledger: c.Ledger})
+	c.Door = m.door
+	m.host = hosting.New(c)
 	m.client = m.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
 	var g sync.WaitGroup
 	g.Go(func() { _ = m.door.Run(ctx) })

@@ -91,9 +91,15 @@ func (u *uploads) take(n uint64) *upload {
 	return x
 }
 
-// found is told by the ledger that the event of an upload's tip has come.
-func (h *Host) found(f refs.Found, event nostr.ID) {
-	h.adopts.push(job{kind: found, of: f.Of, upload: f.Upload, event: event})
+// hear queues what commits mean for uploads.
+func (h *Host) hear() {
+	for _, x := range h.ledger.Outcomes() {
+		if x.Event == (nostr.ID{}) {
+			h.adopts.push(job{kind: dropped, upload: x.Upload})
+			continue
+		}
+		h.adopts.push(job{kind: found, of: x.Of, upload: x.Upload, event: x.Event})
+	}
 }
 
 // adopt moves the tip of an event that has come out of its upload into the repository, if there is room. Where there is none the event waits

@@ -23,6 +23,7 @@ import (
 	"github.com/graspd/graspd/internal/base/contain"
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/githttp"
@@ -49,6 +50,7 @@ type world struct {
 	disk    *gitrepo.Disk
 	door    *ingest.Door
 	host    *hosting.Host
+	ledger  *refdb.Ledger
 	client  *ingest.Source
 	url     string
 	dir     string // of the disk
@@ -197,9 +199,12 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	w.faults = contain.New(nil, nil)
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
-	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged, &w.copies}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Space: x.space, Trusts: x.trusts, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults})
-	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Now: w.clock, Logger: log})
-	w.host.Through(w.door)
+	c := hosting.Config{Disk: unreadable{w.disk, &w.damaged, &w.copies}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Space: x.space, Trusts: x.trusts, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults}
+	c.Ledger = hosting.NewLedger(c)
+	w.ledger = c.Ledger
+	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: c.Ledger, Now: w.clock, Logger: log})
+	c.Door = w.door
+	w.host = hosting.New(c)
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
 	f := front.New(front.Config{Proxies: x.proxies, Logger: log, Faults: w.faults})
 	w.processes, w.front = git, f

@@ -1,9 +1,8 @@
-package hosting
+package refdb
 
 import (
 	"sync"
 
-	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -16,8 +15,13 @@ type arriving struct {
 	names  map[string]int
 }
 
-// add counts a fetch of what a repository lacks, by 1 as it begins and by -1 as it ends.
-func (a *arriving) add(l refdb.Lack, n int) {
+// Fetching counts a fetch of what a repository lacks, by 1 as it begins and by -1 as it ends. Any goroutine may call Fetching.
+func (l *Ledger) Fetching(x Lack, n int) { l.arriving.add(x, n) }
+
+// Keeps reports whether an event goes on waiting though its time is over, because its git data is on its way here.
+func (l *Ledger) Keeps(e *nostr.Event) bool { return l.arriving.has(e) }
+
+func (a *arriving) add(l Lack, n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.events == nil {
