@@ -22,11 +22,6 @@ func (n *Node) newEngine(who Identity) *relaysync.Engine {
 	if n.peers != nil {
 		e.Guard = n.peers
 	}
-	e.Connected = func(u grasp.RelayURL) {
-		if n.GitSync != nil {
-			n.GitSync.Returned(u.Host())
-		}
-	}
 	if e.Logger == nil {
 		e.Logger = c.Logger
 	}

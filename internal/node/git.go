@@ -115,9 +115,13 @@ func (n *Node) syncGit(who Identity) *gitsync.Sync {
 			Authorization: n.credentials(who),
 		})
 	}
+	var connected <-chan grasp.RelayURL
+	if n.Engine != nil {
+		connected = n.Engine.Connections()
+	}
 	return gitsync.New(gitsync.Config{
 		Host: n.Host, Store: n.Store, Fetcher: s.Fetcher, Self: n.self, Bootstrap: c.mirrors(), Reticent: c.Private != nil, Concurrency: s.Concurrency, Delay: s.Delay, SweepEvery: s.Every, Now: clock(c.Now),
-		Logger: c.Logger.With("component", "git sync"), Faults: n.faults,
+		Connected: connected, Logger: c.Logger.With("component", "git sync"), Faults: n.faults,
 	})
 }
 

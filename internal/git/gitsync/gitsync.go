@@ -34,12 +34,13 @@ type Config struct {
 	Host        *hosting.Host
 	Store       *store.Store // nil where nobody calls Run
 	Fetcher     Fetcher
-	Self        nostr.PubKey     // spreads the waits of different relays
-	Bootstrap   []grasp.RelayURL // relays that the operator names; a repository's own URL on them is free of the rule for addresses
-	Reticent    bool             // graspd tells no server what it has that the announcements do not name
-	Concurrency int              // fetches at once; 0 is 8
-	Delay       time.Duration    // before the first sweep; 0 is 5 s
-	SweepEvery  time.Duration    // between two sweeps over all repositories; 0 is an hour
+	Connected   <-chan grasp.RelayURL // relays that are connected again: the plan asks their hosts soon, even if they have failed; may be nil
+	Self        nostr.PubKey          // spreads the waits of different relays
+	Bootstrap   []grasp.RelayURL      // relays that the operator names; a repository's own URL on them is free of the rule for addresses
+	Reticent    bool                  // graspd tells no server what it has that the announcements do not name
+	Concurrency int                   // fetches at once; 0 is 8
+	Delay       time.Duration         // before the first sweep; 0 is 5 s
+	SweepEvery  time.Duration         // between two sweeps over all repositories; 0 is an hour
 	Now         func() backoff.Now
 	Logger      *slog.Logger    // nil is silent
 	Faults      *contain.Faults // takes contained faults; nil drops them
@@ -55,7 +56,6 @@ type Sync struct {
 	heard  chan uint64
 	asks   chan chan Stats
 	told   chan standingAsk
-	back   returned
 	over   chan struct{} // closed when Run ends
 	book   book
 	counts counters
@@ -142,14 +142,9 @@ func New(c Config) *Sync {
 	if c.Store != nil {
 		_, s.upTo, _, s.more = c.Store.Changes(0) // the first sweep looks at all that came before
 	}
-	s.back.wake = make(chan struct{}, 1)
 	s.book.init()
 	return s
 }
-
-// Returned tells Run that a host is there again, as the relay on it is connected: the plan asks the host soon, even if it has failed. It does
-// not block.
-func (s *Sync) Returned(host string) { s.back.put(host) }
 
 // Run completes repositories until ctx ends, and returns when none of its fetches is under way.
 func (s *Sync) Run(ctx context.Context) error {
@@ -178,10 +173,8 @@ func (s *Sync) Run(ctx context.Context) error {
 			s.plan.Quiet(id)
 		case id := <-s.heard:
 			s.plan.Heard(id)
-		case <-s.back.wake:
-			for host := range s.back.take() {
-				s.plan.Returned(host)
-			}
+		case u := <-s.cfg.Connected:
+			s.plan.Returned(u.Host())
 		case answer := <-s.asks:
 			answer <- Stats{Plan: s.plan.Stats(s.cfg.Now())}
 			continue

@@ -587,10 +587,10 @@ func TestAHostThatIsThereAgain(t *testing.T) {
 		w.change("a", func(s *site) { s.fails = nil })
 		w.pass(3 * time.Minute)
 		w.wantServed(false, state)
-		w.sync.Returned("b.example.org")
+		w.connected <- "wss://b.example.org"
 		w.pass(10 * time.Second)
 		w.wantServed(false, state)
-		w.sync.Returned("a.example.org")
+		w.connected <- "wss://a.example.org"
 		w.pass(10 * time.Second)
 		w.wantServed(true, state)
 	})

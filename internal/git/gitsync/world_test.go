@@ -72,6 +72,7 @@ func (s *site) showsID(id gitwire.ObjectID) bool {
 // world is a relay with its repositories in memory, in a bubble, and the other servers that there are.
 type world struct {
 	*testing.T
+	connected chan grasp.RelayURL // to sync
 	gitfake.History
 	disk    *gitfake.Fake
 	fs      *vfs.MemFS
@@ -120,6 +121,8 @@ func (w *world) start() {
 	host.Door = w.door
 	w.host = hosting.New(host)
 	c := w.config
+	w.connected = make(chan grasp.RelayURL, 2)
+	c.Connected = w.connected
 	c.Host, c.Store, c.Fetcher, c.Faults = w.host, w.store, w, w.faults
 	c.Now = func() backoff.Now { return backoff.Now{Mono: time.Since(w.began), Wall: time.Now()} }
 	w.sync = gitsync.New(c)

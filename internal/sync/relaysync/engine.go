@@ -34,6 +34,7 @@ type Engine struct {
 	retries chan retry                    // Retry asks Run for a connection
 	lists   chan listsChange              // SetLists tells Run
 	calm    chan struct{}                 // one slot: a relay has answered all that it was asked; see noteCalm
+	dialed  chan grasp.RelayURL           // for the reader of Connections
 	window  *batchWindow                  // owned by Run
 	cursor  store.Seq                     // owned by Run
 	chunk   int                           // entries of the feed to read at once; owned by Run
@@ -62,13 +63,19 @@ func New(c Config) *Engine {
 		wants:   make(map[grasp.RelayURL]*want.Want),
 		peers:   make(map[grasp.RelayURL]*shell),
 		asks:    make(chan chan []*shell), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
-		lists: make(chan listsChange, 1), calm: make(chan struct{}, 1), window: newBatchWindow(c.BatchWindow), chunk: feedChunk,
+		lists: make(chan listsChange, 1), calm: make(chan struct{}, 1), dialed: make(chan grasp.RelayURL, connectionsKept), window: newBatchWindow(c.BatchWindow), chunk: feedChunk,
 		whole: newWholeSet(), mailboxes: newMailboxes(c),
 	}
 	e.desired.SetLists(c.Lists)
 	e.desired.SetGuarded(c.Guard != nil)
 	return e
 }
+
+// connectionsKept is how many connections wait for the reader of Connections.
+const connectionsKept = 1000
+
+// Connections has the URL of each relay that a dial has just reached, for one reader. The reader does not hear of those beyond its room.
+func (e *Engine) Connections() <-chan grasp.RelayURL { return e.dialed }
 
 // Run folds the stored events, then follows the feed until ctx ends. It returns when all peers have ended. It fails when it cannot read the
 // store; after the end of ctx it returns nil.

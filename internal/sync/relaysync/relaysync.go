@@ -72,8 +72,6 @@ type Config struct {
 	// Guard says which relays a private service trusts (GRASP-08); nil is for a public service, which authenticates to all.
 	Guard Guard
 
-	Connected func(grasp.RelayURL) // called after each successful dial; it must not block. nil: nobody wants to know
-
 	BatchWindow  time.Duration // the longest time for which changes of Wants are gathered; 5 s
 	CheckEvery   time.Duration // how often to let relays go that nothing names any more, and to assign slots anew; 1 min
 	KeepEvery    time.Duration // how often to write records, and so how much of them a crash loses; 1 min

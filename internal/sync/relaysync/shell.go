@@ -235,8 +235,9 @@ func (p *shell) dialEnded(ctx context.Context, r dialResult) {
 	p.dialing = nil
 	if r.conn != nil {
 		p.link = p.open(ctx, r.conn)
-		if told := p.engine.cfg.Connected; told != nil {
-			told(p.url)
+		select {
+		case p.engine.dialed <- p.url:
+		default:
 		}
 	}
 	p.step(ctx, r.in)
