@@ -48,3 +48,8 @@ func (u *Usage[K]) Seconds(now time.Time, who K) int {
 	}
 	return x.lately(now)
 }
+
+// Lately returns how many seconds count of a use that is under way, and began d ago.
+func Lately(d time.Duration) float64 {
+	return halfLife.Seconds() / math.Ln2 * (1 - math.Exp2(-d.Seconds()/halfLife.Seconds()))
+}

@@ -26,6 +26,19 @@ func TestWhatWasUsedIsForgotten(t *testing.T) {
 	}
 }
 
+// What is under way counts as if each second of it had been added when it was over.
+func TestWhatIsUnderWayCounts(t *testing.T) {
+	var u Usage[string]
+	now := time.Unix(1000, 0)
+	for i := range 600 {
+		if got, want := Lately(time.Duration(i)*time.Second), float64(u.Seconds(now, "x")); got < want-1 || got > want+2 {
+			t.Errorf("after %d s: %g, not %g", i, got, want)
+		}
+		now = now.Add(time.Second)
+		u.Add(now, "x", time.Second)
+	}
+}
+
 // Of those who count for nothing no more are kept than a bound; who counts stays.
 func TestWhoCountsForNothingGoes(t *testing.T) {
 	var u Usage[int]

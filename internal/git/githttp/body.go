@@ -23,8 +23,9 @@ import (
 var (
 	errSlow  = fmt.Errorf("less than %d KiB came in %s", stallBytes>>10, stallTime)
 	errEnded = errors.New("the request has ended")
-	// errYield is the errSlow of a push that has to give way to others.
-	errYield error = slowness("others wait for their turn, and this one brings least")
+	// These are the errSlow of a push that has to give way to others.
+	errYield  error = slowness("others wait for their turn, and this one brings least")
+	errGreedy error = slowness("others wait for their turn, and pushes of your network had turns for longest: try again in a minute")
 )
 
 type slowness string
@@ -49,7 +50,7 @@ type body struct {
 	ended bool
 	due   time.Time // by when the read under way has to bring something; zero when none is under way
 	slow  bool      // the body came too slowly
-	gives bool      // yield has given the body up
+	gives error     // why yield has given the body up
 
 	since  time.Time // when the first bytes came
 	lately float64   // bytes, of which half counts after each half
@@ -85,8 +86,8 @@ func (b *body) await(now time.Time) error {
 	if b.ended {
 		return errEnded
 	}
-	if b.gives {
-		return errYield
+	if b.gives != nil {
+		return b.gives
 	}
 	deadline := now.Add(stallTime - b.took)
 	if deadline.After(b.until) {
@@ -111,8 +112,8 @@ func (b *body) result(n int, err error) error {
 		}
 	case err != nil && b.ended:
 		return errEnded
-	case err != nil && b.gives:
-		return errYield
+	case err != nil && b.gives != nil:
+		return b.gives
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		b.slow = true
 		return errSlow
@@ -124,7 +125,7 @@ func (b *body) result(n int, err error) error {
 func (b *body) isSlow() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.slow || b.gives || !b.due.IsZero() && !time.Now().Before(b.due)
+	return b.slow || b.gives != nil || !b.due.IsZero() && !time.Now().Before(b.due)
 }
 
 // count notes bytes that came. The caller holds mu.
@@ -152,12 +153,12 @@ func (b *body) progress(now time.Time) (perSecond float64, over bool) {
 	return b.fresh(now) * math.Ln2 / half.Seconds() / max(counts, 1e-3), b.over
 }
 
-// yield makes the read under way and all later ones fail, unless the whole body is here.
-func (b *body) yield() {
+// yield makes the read under way and all later ones fail for a reason, unless the whole body is here.
+func (b *body) yield(why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.over && !b.ended {
-		b.gives = true
+		b.gives = why
 		_ = b.c.SetReadDeadline(time.Unix(1, 0)) // else the read ends when its time does
 	}
 }

@@ -104,6 +104,8 @@ func complaint(err error, most int64) string {
 	switch {
 	case errors.Is(err, errTooLarge):
 		return fmt.Sprintf("the pack has more than the %d MiB that may be pushed at once: push some commits at a time", most>>20)
+	case errors.Is(err, errGreedy):
+		return errGreedy.Error()
 	case errors.Is(err, errSlow):
 		return "the push is too slow: " + err.Error()
 	case errors.Is(err, errInflates):

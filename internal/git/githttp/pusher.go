@@ -122,7 +122,7 @@ func (p *pusher) call() PushCall {
 
 func (p *pusher) yield() {
 	p.gave.Store(true)
-	p.raw.yield()
+	p.raw.yield(errYield)
 }
 
 // address returns the address whose allowance the push uses up.

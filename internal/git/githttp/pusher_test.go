@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -497,6 +498,59 @@ func TestWhoHadTurnsForLongEndsNobodysPush(t *testing.T) {
 		if s, took := w.server.Stats(), w.took(); s.Pushes[githttp.PushBroken] != 0 || took != "push "+another {
 			t.Errorf("%d have given way, %q", s.Pushes[githttp.PushBroken], took)
 		}
+	})
+}
+
+// TestALargePushIsNotEndedForBeingLong: it brings a mebibyte a second for minutes, while addresses begin four short pushes each again and again. When
+// another one waits, a push of who had most turns gives way.
+func TestALargePushIsNotEndedForBeingLong(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		w.decides(func(_ context.Context, p githttp.PushCall) githttp.PushResult {
+			if _, err := io.Copy(io.Discard, p.Pack); err != nil {
+				w.called(p.From)
+				return githttp.PushResult{Unpack: "index-pack: " + err.Error(), Outcomes: p.Push.RefuseAll("no pack")}
+			}
+			return githttp.PushResult{Outcomes: p.Push.RefuseAll("")}
+		})
+		began := time.Now()
+		var heard sync.Map
+		brings := func(from string, seconds int) {
+			c := w.send(t, from, w.commands(), seconds<<20)
+			for range seconds {
+				if _, err := c.Write(make([]byte, 1<<20)); err != nil || time.Since(began) > 2*time.Minute {
+					got, _ := c.rest()
+					heard.Store(from, got)
+					break
+				}
+				time.Sleep(time.Second)
+			}
+			c.Close()
+		}
+		go brings("203.0.113.9", 600)
+		time.Sleep(time.Minute)
+		for i := range 27 {
+			go func() {
+				for time.Since(began) < 2*time.Minute {
+					brings(fmt.Sprint("192.0.2.", i/4), 15)
+				}
+			}()
+		}
+		time.Sleep(54 * time.Second)
+		for i := range 4 { // these have the turns for who had few
+			go brings(fmt.Sprint("198.51.100.", i), 600)
+		}
+		time.Sleep(time.Second)
+		w.took()
+		waits := time.Now()
+		if got := w.send(t, another, w.commands(), 0).all(); !strings.HasSuffix(got, taken(w.commands())) || time.Since(waits) > time.Second {
+			t.Errorf("%q after %s", got, time.Since(waits))
+		}
+		greedy, _, _ := strings.Cut(w.took(), " ")
+		time.Sleep(3 * time.Second / 2) // within which that one brings more
+		if got, _ := heard.Load(greedy); !strings.HasPrefix(greedy, "192.0.2.") || !strings.Contains(fmt.Sprint(got), "pushes of your network had turns for longest") {
+			t.Errorf("%q hears %q", greedy, got)
+		}
+		time.Sleep(time.Minute)
 	})
 }
 

@@ -19,11 +19,12 @@ const (
 )
 
 // Which push gives way to one that waits: the slowest of those that are under way for yieldAfter and bring less than enough. That is yieldBelow
-// at first, and doubles with each further yieldAfter: so nobody keeps a turn for long while others wait. A push at 1 MiB a second keeps it for 100
-// seconds.
+// at first, and doubles with each further yieldAfter: so nobody keeps a turn for long while others wait. Where all bring fastEnough that are under way
+// for longer than they should be, one of the party gives way that had turns for longest.
 const (
 	yieldAfter = stallTime
-	yieldBelow = 64 << 10 // bytes a second
+	yieldBelow = 64 << 10  // bytes a second
+	fastEnough = 512 << 10 // bytes a second that keep a push from being the slowest
 )
 
 // Some turns are for parties that had turns for less than spareAfter lately, so that these need not wait until others have been slow for long.
@@ -121,26 +122,49 @@ func (u *uploads) press(t *turn) {
 	if !slices.Contains(u.waiting, t) || u.pool.Left()+1 <= u.spared(now, t) {
 		return
 	}
-	var slowest *turn
-	least := math.Inf(1)
+	slowest, least := (*turn)(nil), math.Inf(1)
 	for other := range u.turns {
 		rate, over := other.raw.progress(now)
 		took := now.Sub(other.began)
-		if over || took < yieldAfter || u.running[other.of] <= u.running[t.of] || rate >= enough(took) || !t.gains(other) {
-			continue
-		}
-		if rate < least {
+		if !over && took >= yieldAfter && rate < min(enough(took), least) && u.gains(t, other) {
 			slowest, least = other, rate
 		}
 	}
-	if slowest != nil {
-		slowest.raw.yield()
+	victim, why := slowest, errYield
+	if least >= fastEnough && slowest != nil {
+		victim, why = u.greediest(now, t), errGreedy
+	}
+	if victim != nil {
+		victim.raw.yield(why)
 	}
 }
 
-// gains reports whether t could have the turn of other. A network that has as many turns as it may have gains nothing by those of others.
-func (t *turn) gains(other *turn) bool {
-	return other.of != nil && (!t.bound || t.party == other.party)
+// greediest returns the push that began last of the party that had turns for longest, where the one of t had them for no longer; else nil. The
+// caller holds mu.
+func (u *uploads) greediest(now time.Time, t *turn) (newest *turn) {
+	had := map[string]float64{t.party: 0}
+	for other := range u.turns {
+		had[other.party] += bucket.Lately(now.Sub(other.began))
+	}
+	for party := range had {
+		had[party] += float64(u.had.Seconds(now, party))
+	}
+	most := had[t.party]
+	for other := range u.turns {
+		if _, over := other.raw.progress(now); over || !u.gains(t, other) || had[other.party] < most {
+			continue
+		}
+		if newest == nil || had[other.party] > most || other.began.After(newest.began) {
+			newest, most = other, had[other.party]
+		}
+	}
+	return newest
+}
+
+// gains reports whether t could have the turn of other, of an address with more pushes under way. A network that has as many turns as it may have
+// gains nothing by those of others. The caller holds mu.
+func (u *uploads) gains(t, other *turn) bool {
+	return other.of != nil && u.running[other.of] > u.running[t.of] && (!t.bound || t.party == other.party)
 }
 
 // spared returns how many turns are left for others when t gets one. The caller holds mu.
