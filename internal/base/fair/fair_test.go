@@ -186,6 +186,26 @@ func TestWhoUsedItLatelyGoesLast(t *testing.T) {
 	})
 }
 
+// TestRevokedWhileItChangesHands: who takes over a grant that was revoked meanwhile learns of it, unless it is given back or nobody may revoke it.
+func TestRevokedWhileItChangesHands(t *testing.T) {
+	a := fair.New(fair.Config{Name: "slots", Total: 10})
+	g, _ := a.Take(party("a"), 9)
+	revoked := ""
+	g.Revocable(func() { revoked += "waits " })
+	g.Revocable(func() { revoked += "joins " })
+	if revoked != "" {
+		t.Fatalf("%q", revoked)
+	}
+	g.Oust()
+	g.Revocable(nil)
+	g.Revocable(func() { revoked += "runs " })
+	g.GiveBack()
+	g.Revocable(func() { revoked += "ended " })
+	if revoked != "joins runs " {
+		t.Errorf("%q", revoked)
+	}
+}
+
 // TestWhatSeveralShareIsOfWhoHasLeast: who shares something keeps it although another that shares it took most since, and that one gives way with
 // what they have alone. Where only those share it that have most, it gives way.
 func TestWhatSeveralShareIsOfWhoHasLeast(t *testing.T) {

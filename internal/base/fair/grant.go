@@ -80,8 +80,16 @@ func (g *Grant) Shrink(n int64) {
 func (g *Grant) Revocable(revoke func()) { g.RevocableFor(0, revoke) }
 
 // RevocableFor is Revocable for work that has a usual time. When that has passed, the grant gives way to a party that would have as much or
-// more, too, if that used the account for less time lately; see Account.Charge. The time since the call counts as used.
+// more, too, if that used the account for less time lately; see Account.Charge. The time since the call counts as used. Where the grant was revoked
+// before, and not given back yet, RevocableFor calls revoke.
 func (g *Grant) RevocableFor(usual time.Duration, revoke func()) {
+	if g.relist(usual, revoke) && revoke != nil {
+		revoke()
+	}
+}
+
+// relist sets how the grant is revoked, and reports whether it is already.
+func (g *Grant) relist(usual time.Duration, revoke func()) (ousted bool) {
 	a := g.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,6 +98,7 @@ func (g *Grant) RevocableFor(usual time.Duration, revoke func()) {
 	if g.revoke = revoke; revoke != nil && !g.ended && !g.ousted && g.of != (Party{}) {
 		a.list(g)
 	}
+	return g.ousted && !g.ended
 }
 
 // Oust revokes the grant, unless it was revoked or given back before.

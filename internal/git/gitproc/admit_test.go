@@ -126,6 +126,69 @@ func TestLargeClonesOnASmallMachine(t *testing.T) {
 	})
 }
 
+// TestWhoWaitsForASlotDoesNotKeepMemory: who has memory and no slot for long leaves it to others, waits for both again, and comes to an end; and hears
+// after two minutes in all.
+func TestWhoWaitsForASlotDoesNotKeepMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGates(1<<30, 1)
+		large := Run{Reads: 1 << 30}
+		run := func(k Kind, party string, r Run, lasts time.Duration) chan error {
+			r.Kind, r.Party = k, party
+			return g.occupy(t.Context(), Reach(), r, lasts)
+		}
+		first := run(Fetch, "first", large, 10*time.Second)
+		idle := run(Upload, "idle", large, 10*time.Second)
+		slot := run(Upload, "slot", Run{}, time.Minute)
+		time.Sleep(10 * time.Second) // idle has the memory from now on
+		other := run(Fetch, "other", large, 20*time.Second)
+		if len(first) != 1 || len(slot) != 1 || len(idle)+len(other) != 0 {
+			t.Fatalf("%d %d %d %d", len(first), len(slot), len(idle), len(other))
+		}
+		time.Sleep(7 * time.Second)
+		if len(other) != 1 || len(idle) != 0 {
+			t.Errorf("after seven seconds %d %d", len(other), len(idle))
+		}
+		time.Sleep(45 * time.Second)
+		if len(idle) != 1 || <-idle != nil {
+			t.Error("slot and memory are free, and idle does not have them")
+		}
+		time.Sleep(time.Minute)
+		began := time.Now()
+		run(Upload, "slot", Run{}, time.Hour)
+		late := run(Upload, "late", Run{}, time.Minute)
+		if err := <-late; !errors.Is(err, ErrBusy) || time.Since(began) != 2*time.Minute || g.Stats(Upload).Refused != 1 {
+			t.Errorf("%v after %v, %d refused", err, time.Since(began), g.Stats(Upload).Refused)
+		}
+		own := run(Upload, "", Run{}, time.Second)
+		time.Sleep(time.Hour)
+		if len(own) != 1 || <-own != nil {
+			t.Error("our own work does not wait as long as it has to")
+		}
+		if left := g.memory.Unreturned(); len(left) > 0 || g.kinds[Upload].slots.free != 1 {
+			t.Errorf("%q, %d slots", left, g.kinds[Upload].slots.free)
+		}
+	})
+}
+
+// TestMemoryIsRevokedAsTheSlotComes: the slot is not lost, and nothing runs without memory.
+func TestMemoryIsRevokedAsTheSlotComes(t *testing.T) {
+	g := newGates(1<<30, 1)
+	r := Run{Party: "a"}
+	slots := g.kinds[Fetch].slots
+	memory, err := g.memory.take(t.Context(), Reach(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = memory.join(t.Context(), slots, func(ctx context.Context, w work) error {
+		err := slots.take(ctx, w)
+		memory.Oust()
+		return err
+	}, r.work())
+	if !errors.Is(err, ErrGaveWay) || slots.free != 1 {
+		t.Errorf("%v, %d slots are free", err, slots.free)
+	}
+}
+
 // TestMemoryGivesWay: who holds memory for longer than is usual gives way to one that needs as much.
 func TestMemoryGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

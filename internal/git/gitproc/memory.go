@@ -21,6 +21,7 @@ const (
 	leastMemory = 64 << 20
 	usualMemory = 256 << 20
 	memoryWait  = 2 * time.Minute
+	admitWait   = memoryWait // for a slot and for memory, together
 
 	littleMemory = 64 << 20 // beside what each of two processes needs at least: the part for those who take little is for such a fetch
 )

@@ -62,9 +62,15 @@ func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 
 func (r Run) work() work { return work{r.Party, r.Owner, r.Heavy, r.Long} }
 
-// admit waits until a run has a slot and its memory. Who waits for memory has no slot, which others could use. Who has memory waits for a slot with
-// it: those with a slot never wait for memory, so they come to an end.
+// admit waits until a run has a slot and its memory, for no longer than admitWait unless it is our own. Who waits for memory has no slot, which others
+// could use. Who has memory waits for a slot with it: those with a slot never wait for memory, so they come to an end. Where others need that memory
+// first, the run waits for both again.
 func (g *Git) admit(ctx context.Context, c Command, r Run) (share, error) {
+	if r.Party != "" {
+		late, stop := context.WithTimeoutCause(ctx, admitWait, fmt.Errorf("%w: it waited for %s", ErrBusy, admitWait))
+		defer stop()
+		ctx = late
+	}
 	slots := g.kinds[r.Kind].slots
 	take := slots.take
 	if r.AtOnce {
@@ -78,14 +84,32 @@ func (g *Git) admit(ctx context.Context, c Command, r Run) (share, error) {
 		return memory, nil
 	}
 	slots.give(r.work())
-	if memory, err = g.memory.take(ctx, c, r); err != nil {
-		return share{}, err
+	for {
+		if memory, err = g.memory.take(ctx, c, r); err != nil {
+			return share{}, err
+		}
+		err = memory.join(ctx, slots, take, r.work())
+		if err == nil {
+			return memory, nil
+		}
+		memory.release()
+		if !errors.Is(err, ErrGaveWay) {
+			return share{}, err
+		}
 	}
-	if err := take(ctx, r.work()); err != nil {
-		memory.GiveBack()
-		return share{}, err
+}
+
+// join waits for a slot with the memory that it has. It fails with ErrGaveWay where others need that first.
+func (s share) join(ctx context.Context, slots *slots, take func(context.Context, work) error, w work) error {
+	waits, revoke := context.WithCancelCause(ctx)
+	defer revoke(nil)
+	s.RevocableFor(patience, func() { revoke(ErrGaveWay) })
+	err := take(waits, w)
+	if err == nil && waits.Err() != nil {
+		slots.give(w)
+		err = context.Cause(waits)
 	}
-	return memory, nil
+	return err
 }
 
 // How much nicer processes are than this program.

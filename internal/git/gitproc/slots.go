@@ -3,6 +3,7 @@ package gitproc
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -133,14 +134,21 @@ func (s *slots) await(ctx context.Context, w *waiter) error {
 				s.press(w)
 			}
 		case <-late:
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.refused++
-			return ErrBusy
+			return s.tooLong(ErrBusy)
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return s.tooLong(context.Cause(ctx))
 		}
 	}
+}
+
+// tooLong counts a wait that has ended because it took too long.
+func (s *slots) tooLong(why error) error {
+	if errors.Is(why, ErrBusy) && !errors.Is(why, ErrGaveWay) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.refused++
+	}
+	return why
 }
 
 // ask takes a slot or a place to wait, and returns nil if there is neither. graspd's own work always gets a place.
