@@ -17,6 +17,7 @@ type Command struct {
 	args     []word
 	path     bool // the repository is the last argument, and not in the environment
 	starts   bool // it has another process do the work, and waits for that one
+	hands    bool // the same, and beside the refs it has little in memory itself
 }
 
 func (c Command) String() string { return "git " + string(c.name) }
@@ -107,13 +108,13 @@ var islands = []word{"repack.useDeltaIslands=true", "pack.island=^refs/heads/", 
 // RepackAll makes one pack, with a bitmap, of the objects that refs lead to, and one of the rest. It drops objects of the rest that are older
 // than expire, a unix time in seconds.
 func RepackAll(expire int64) Command {
-	return Command{name: "repack", settings: islands, starts: true,
+	return Command{name: "repack", settings: islands, hands: true,
 		args: []word{"-q", "-n", "-d", "-b", "--cruft", number("--cruft-expiration=@", expire) + " +0000"}}
 }
 
 // RepackGeometric combines small packs so that each is at least twice as large as all smaller ones, under one index with a bitmap.
 func RepackGeometric() Command {
-	return Command{name: "repack", settings: islands, starts: true, args: []word{"-q", "-n", "-d", "--geometric=2", "--write-midx", "--write-bitmap-index"}}
+	return Command{name: "repack", settings: islands, hands: true, args: []word{"-q", "-n", "-d", "--geometric=2", "--write-midx", "--write-bitmap-index"}}
 }
 
 // Fsck proves that every object is there that refs lead to.

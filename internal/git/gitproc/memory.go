@@ -14,6 +14,7 @@ import (
 type memory struct {
 	*fair.Account
 	least, most int64 // bytes that one asks for
+	upkeep      int64 // bytes for maintenance: nobody can have it give way, and it may take minutes
 }
 
 // What a process needs beside what grows with the repository: buffers, caches and a few objects; see settings.
@@ -23,6 +24,9 @@ const (
 	memoryWait  = 2 * time.Minute
 	admitWait   = memoryWait // for a slot and for memory, together
 
+	upkeepPart = 4        // maintenance gets one part in so many
+	handsOn    = 32 << 20 // for a process that has another one do the work, with some 100,000 refs
+
 	littleMemory = 64 << 20 // beside what each of two processes needs at least: the part for those who take little is for such a fetch
 )
 
@@ -30,6 +34,7 @@ const (
 func newMemory(total, most int64) *memory {
 	m := &memory{most: min(most, total/2)}
 	m.least = min(m.most, max(leastMemory, min(usualMemory, total/8)))
+	m.upkeep = min(m.most, max(total/upkeepPart, leastMemory+handsOn))
 	m.Account = fair.New(fair.Config{Name: "bytes of memory for git", Total: total, Little: 2*m.least + littleMemory, Places: 128, Most: memoryWait, Patience: patience, Newest: true})
 	return m
 }
@@ -79,15 +84,21 @@ func (s share) release() {
 
 // needs returns how much each process of a run may take, and all of them together. A walk holds a few bytes of each object that it meets,
 // about as much as the objects take in packs. A process that has another one do the work has the same limit as that one, which inherits it, and both
-// may walk: so it counts twice.
+// may walk: so it counts twice, unless it hands all work on.
 func (m *memory) needs(c Command, r Run) (each, all int64) {
 	each = min(m.most, m.least+2*min(r.Reads, m.most))
-	if r.Greedy || r.Kind == Maintenance {
+	if r.Greedy {
 		each = m.most
 	}
-	if c.starts {
+	if r.Kind == Maintenance {
+		each = m.upkeep
+	}
+	switch {
+	case c.starts:
 		each = min(each, m.most/2)
 		return each, 2 * each
+	case c.hands:
+		return each - handsOn, each
 	}
 	return each, each
 }

@@ -34,8 +34,11 @@ func TestMemoryOfAllProcesses(t *testing.T) {
 						return
 					}
 					n := s.each
-					if c.starts {
+					switch {
+					case c.starts:
 						n *= 2
+					case c.hands:
+						n += handsOn
 					}
 					if all := has.Add(n); all > total || n > total/2 || n <= 0 {
 						t.Errorf("%d more, of %d: %d", n, total, all)
@@ -51,6 +54,29 @@ func TestMemoryOfAllProcesses(t *testing.T) {
 				t.Errorf("%d, %q", has.Load(), left)
 			}
 		})
+	}
+}
+
+// TestMaintenanceLeavesMemoryToOthers: beside it the largest of clients' processes runs, also on a small machine.
+func TestMaintenanceLeavesMemoryToOthers(t *testing.T) {
+	for total := int64(512 << 20); total <= 64<<30; total *= 2 {
+		m := newMemory(total, 1<<30)
+		for _, c := range []Command{RepackGeometric(), Reach()} {
+			s, err := m.take(t.Context(), c, Run{Kind: Maintenance})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := s.Size(); n > total/4 || n < min(1<<30, total/4) || s.each < leastMemory {
+				t.Errorf("of %d MiB: %d MiB, %d MiB each", total>>20, n>>20, s.each>>20)
+			}
+			clone, err := m.take(t.Context(), Reach(), Run{Party: "a", Greedy: true, AtOnce: true})
+			if err != nil {
+				t.Errorf("of %d MiB nothing is left for a clone: %v", total>>20, err)
+			} else {
+				clone.release()
+			}
+			s.release()
+		}
 	}
 }
 
