@@ -1,9 +1,11 @@
 package githttp
 
 import (
+	"bytes"
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -146,15 +148,19 @@ func (c *cache) run(ctx context.Context, f *flight, again bool, worker string, p
 	c.end(f, again, err)
 }
 
-// make has an answer written as work for its first reader. Where that one's party has to give way, or has no place among those that wait, before there
-// is anything of the answer, another reader's has it made anew: whoever asks for the same does not lose it by that.
+// make has an answer written as work for its first reader. Where that one's party has to give way, or has no place among those that wait, another
+// reader's has it made anew, and it goes on behind what is there: whoever asks for the same does not lose it by that.
 func (c *cache) make(ctx context.Context, f *flight, worker string, produce making) error {
 	var tried []string
 	for began := time.Now(); ; {
-		err := produce(ctx, worker, c.writer(ctx, f))
+		again := &again{f: f, have: f.length(), next: c.writer(ctx, f)}
+		err := produce(ctx, worker, again)
+		if err == nil && again.have > 0 {
+			err = errDiffers // it has come out shorter
+		}
 		tried = append(tried, worker)
 		refused := errors.Is(err, gitproc.ErrGaveWay) || errors.Is(err, gitproc.ErrBusy) && time.Since(began) < refusedWithin
-		if !refused || f.length() > 0 || len(tried) == mostWorkers {
+		if !refused || errors.Is(err, errDiffers) || len(tried) == mostWorkers {
 			return err
 		}
 		next, ok := c.other(f, tried)
@@ -175,6 +181,31 @@ func (c *cache) other(f *flight, tried []string) (worker string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// errDiffers says that an answer that was made anew is not what some have read of it.
+var errDiffers = fmt.Errorf("%w: and the answer that was made anew differs", gitproc.ErrBusy)
+
+// again writes an answer that is made anew behind what is there of it, which has to be the same.
+type again struct {
+	f        *flight
+	at, have int64 // where it is, and how many bytes there are that are still to come out the same
+	next     io.Writer
+}
+
+func (a *again) Write(p []byte) (n int, err error) {
+	if n = int(min(int64(len(p)), a.have)); n > 0 {
+		there := make([]byte, n)
+		if _, err := a.f.file.ReadAt(there, a.at); err != nil || !bytes.Equal(there, p[:n]) {
+			return 0, errDiffers
+		}
+		a.at, a.have = a.at+int64(n), a.have-int64(n)
+		if n == len(p) {
+			return n, nil
+		}
+	}
+	m, err := a.next.Write(p[n:])
+	return n + m, err
 }
 
 // writing is a writer.
