@@ -1,6 +1,8 @@
 package githttp
 
 import (
+	"context"
+	"crypto/sha256"
 	"sync"
 
 	"github.com/graspd/graspd/internal/base/lru"
@@ -12,8 +14,9 @@ const mostLed = 1 << 14
 
 // leads remembers of objects that clients asked for by id whether refs lead there.
 type leads struct {
-	mu   sync.Mutex
-	kept *lru.Cache[lead, bool]
+	mu     sync.Mutex // guards the fields below
+	kept   *lru.Cache[lead, bool]
+	asking map[question]chan struct{} // what git is asked, each closed at the end
 }
 
 // lead is an object of a repository while its refs stay as they are.
@@ -23,20 +26,55 @@ type lead struct {
 	id         gitwire.ObjectID
 }
 
-func newLeads() *leads { return &leads{kept: lru.New[lead, bool](mostLed)} }
+// question names objects of a repository while its refs stay as they are.
+type question struct {
+	dir        string
+	generation uint64
+	ids        [sha256.Size]byte
+}
 
-// known returns those of ids of which nothing is remembered, and those to which no ref leads.
-func (l *leads) known(r *Repository, ids []gitwire.ObjectID) (unknown, unreached []gitwire.ObjectID) {
+func newLeads() *leads {
+	return &leads{kept: lru.New[lead, bool](mostLed), asking: map[question]chan struct{}{}}
+}
+
+// ledTo is what is known of objects that somebody asks for.
+type ledTo struct {
+	unknown   []gitwire.ObjectID // objects about which nothing is remembered
+	unreached []gitwire.ObjectID // objects to which no ref leads
+	other     <-chan struct{}    // closes when somebody else who asks git about unknown has an answer or gives up; nil where nobody asks
+	done      func()             // where nobody asked and something is unknown: others wait until it is called
+}
+
+// known tells what is remembered of ids. Where something is unknown and nobody asks git the same, others find that the caller does.
+func (l *leads) known(r *Repository, ids []gitwire.ObjectID) (k ledTo) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	hash := sha256.New()
 	for _, id := range ids {
 		if led, ok := l.kept.Get(lead{r.Dir, r.Generation, id}); !ok {
-			unknown = append(unknown, id)
+			k.unknown = append(k.unknown, id)
+			hash.Write(id.AppendRaw(nil))
 		} else if !led {
-			unreached = append(unreached, id)
+			k.unreached = append(k.unreached, id)
 		}
 	}
-	return unknown, unreached
+	if len(k.unreached) > 0 || len(k.unknown) == 0 {
+		return k
+	}
+	q := question{r.Dir, r.Generation, [sha256.Size]byte(hash.Sum(nil))}
+	if other := l.asking[q]; other != nil {
+		k.other = other
+		return k
+	}
+	mine := make(chan struct{})
+	l.asking[q] = mine
+	k.done = func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.asking, q)
+		close(mine)
+	}
+	return k
 }
 
 // note remembers git's answer.
@@ -57,18 +95,39 @@ func (x *exchange) led(f *gitwire.Fetch) error {
 	if f.Version < 2 {
 		return nil
 	}
-	unknown, unreached := x.leads.known(&x.repo, x.notShown(f.Wants))
-	if len(unreached) == 0 && len(unknown) > 0 {
-		ctx := x.req.Context()
-		if err := x.host.AwaitFiles(ctx, x.of, x.repo.Generation); err != nil {
-			return err
+	ids := x.notShown(f.Wants)
+	for tries := 0; ; tries++ {
+		k := x.leads.known(&x.repo, ids)
+		switch {
+		case len(k.unreached) > 0:
+			return gitwire.Unreached(k.unreached[0])
+		case len(k.unknown) == 0:
+			return nil
+		case k.other == nil:
+			defer k.done()
+			return x.findLed(k.unknown)
+		case tries == mostWorkers: // others have found out nothing often enough
+			return x.findLed(k.unknown)
 		}
-		var err error
-		if unreached, err = x.packs.Unreached(ctx, x.repo.Dir, unknown, x.party()); err != nil {
-			return err
+		select {
+		case <-k.other:
+		case <-x.req.Context().Done():
+			return context.Cause(x.req.Context())
 		}
-		x.leads.note(&x.repo, unknown, unreached)
 	}
+}
+
+// findLed has git find out whether refs lead to objects, and fails like led.
+func (x *exchange) findLed(ids []gitwire.ObjectID) error {
+	ctx := x.req.Context()
+	if err := x.host.AwaitFiles(ctx, x.of, x.repo.Generation); err != nil {
+		return err
+	}
+	unreached, err := x.packs.Unreached(ctx, x.repo.Dir, ids, x.party())
+	if err != nil {
+		return err
+	}
+	x.leads.note(&x.repo, ids, unreached)
 	if len(unreached) > 0 {
 		return gitwire.Unreached(unreached[0])
 	}

@@ -46,6 +46,7 @@ type host struct {
 	pack    func(ctx context.Context, out io.Writer) error
 	packFor func(ctx context.Context, party string, out io.Writer) error // in place of pack
 	push    func(ctx context.Context, p githttp.PushCall) githttp.PushResult
+	leads   func(ctx context.Context, party string) error // whether refs lead to something takes so long
 }
 
 func (h *host) called(what string) {
@@ -130,6 +131,9 @@ func (h *host) Missing(dir string, ids []gitwire.ObjectID) ([]gitwire.ObjectID, 
 
 func (h *host) Unreached(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) (unreached []gitwire.ObjectID, err error) {
 	h.called("unreached")
+	if h.leads != nil {
+		return nil, h.leads(ctx, party)
+	}
 	if h.git == nil {
 		return nil, nil
 	}
