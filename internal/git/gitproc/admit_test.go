@@ -164,6 +164,7 @@ func TestWhoWaitsForASlotDoesNotKeepMemory(t *testing.T) {
 		if len(own) != 1 || <-own != nil {
 			t.Error("our own work does not wait as long as it has to")
 		}
+		synctest.Wait() // until all is given back
 		if left := g.memory.Unreturned(); len(left) > 0 || g.kinds[Upload].slots.free != 1 {
 			t.Errorf("%q, %d slots", left, g.kinds[Upload].slots.free)
 		}
