@@ -35,6 +35,7 @@ type contributor struct {
 	refs      map[string]string // of the last state
 
 	acked, again, clones int
+	questions            int // that they asked
 }
 
 // pushState is a state, and how far it came.
@@ -334,9 +335,11 @@ func (w *contributor) lost(what string) error {
 	return errGone
 }
 
-// ask is what the relay serves that matches.
+// ask is what the relay serves that matches. What comes later of an earlier question is no part of it.
 func (w *contributor) ask(ctx context.Context, c *relayconn.Conn, f nostr.Filter) (found map[nostr.ID]*event, err error) {
-	if c.Write(ctx, nostr.AppendReq(nil, "q", f)) != nil {
+	w.questions++
+	sub := fmt.Sprint("q", w.questions)
+	if c.Write(ctx, nostr.AppendReq(nil, sub, f)) != nil {
 		return nil, w.lost("asking")
 	}
 	found = map[nostr.ID]*event{}
@@ -347,8 +350,13 @@ func (w *contributor) ask(ctx context.Context, c *relayconn.Conn, f nostr.Filter
 		}
 		switch m := m.(type) {
 		case nostr.RelayEvent:
-			found[m.Event.ID] = m.Event
+			if m.Sub == sub {
+				found[m.Event.ID] = m.Event
+			}
 		case nostr.EOSE:
+			if c.Write(ctx, nostr.AppendClose(nil, sub)) != nil {
+				return nil, w.lost("asking")
+			}
 			return found, nil
 		case nostr.Closed:
 			w.h.t.Errorf("a request is closed: %s", m.Reason)
