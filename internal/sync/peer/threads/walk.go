@@ -36,7 +36,8 @@ type Reached struct {
 // Bounds of one walk.
 const (
 	MostReached = 4000   // events that are no root events, and missing ids, together
-	mostReads   = 20_000 // root events, and questions about single events
+	mostReads   = 20_000 // events read, as often as one is, and questions about single events; an event with many tags counts for several
+	readTags    = 16     // tags that are read for one
 	MostLevels  = 8      // how far a walk follows answers to answers
 	MostNamed   = 16     // missing ids that count of one event; the rest is never asked for
 	MostForward = 16     // stored events that one event brings with it because it names them; the rest is left out
@@ -70,7 +71,7 @@ type walk struct {
 	first   map[nostr.ID]struct{} // the ids with which it began
 	seen    map[nostr.ID]struct{}
 	authors map[nostr.PubKey]struct{}
-	reads   int        // of root events, and of those that others name
+	reads   int        // as mostReads counts them
 	next    []nostr.ID // what is about these comes in the next level
 	out     Reached
 }
@@ -91,9 +92,9 @@ func (w *walk) about(v Values) error {
 
 // reach takes one event, and returns the stored ones that it names.
 func (w *walk) reach(e *nostr.Event) (named []*nostr.Event, err error) {
+	w.read(1 + len(e.Tags)/readTags)
 	switch {
 	case isRoot(e): // what names it is asked for in layer 3
-		w.read()
 	case w.fresh(e.ID):
 		w.out.IDs, w.next = append(w.out.IDs, e.ID), append(w.next, e.ID)
 	default:
@@ -113,7 +114,7 @@ func (w *walk) reach(e *nostr.Event) (named []*nostr.Event, err error) {
 		if first || seen {
 			continue
 		}
-		w.read()
+		w.read(1)
 		x, known, err := w.store.Look(id)
 		switch {
 		case err != nil || w.out.Full:
@@ -140,9 +141,9 @@ func (w *walk) fresh(id nostr.ID) bool {
 	return true
 }
 
-// read counts one event that is read for what it names, or is looked up.
-func (w *walk) read() {
-	w.reads++
+// read counts what is read or looked up.
+func (w *walk) read(n int) {
+	w.reads += n
 	w.out.Full = w.out.Full || w.reads > mostReads
 }
 

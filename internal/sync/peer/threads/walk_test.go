@@ -169,6 +169,22 @@ func TestWalkBounds(t *testing.T) {
 	}
 }
 
+// Events that name all newer ones come again with each lot of those. A walk does not read them without end.
+func TestAWalkReadsNoKnotWithoutEnd(t *testing.T) {
+	var m mint
+	root := m.Issue(1, address(key(0), "x"))
+	s := shelve(root)
+	var newer nostr.Tags
+	for i := range 600 {
+		e := m.Event(1111, key(2), int64(1000-i), append(nostr.Tags{{"E", root.ID.String()}}, newer...)...)
+		s.Events[e.ID] = e
+		newer = append(newer, nostr.Tag{"e", e.ID.String()})
+	}
+	if in := walk(t, s, root); !in.Full || s.Looks > 0 || s.Tags > 20_000*17 {
+		t.Errorf("full %v, %d tags were read", in.Full, s.Tags)
+	}
+}
+
 // The authors of all root events are found, however many these are.
 func TestAuthorsOfRootEvents(t *testing.T) {
 	var m mint

@@ -14,6 +14,7 @@ type Shelf struct {
 	Events  map[nostr.ID]*nostr.Event
 	Refused map[nostr.ID]bool
 	Looks   int
+	Tags    int // of the events that were read, as often as each was
 	Err     error
 }
 
@@ -44,6 +45,7 @@ func (s *Shelf) eachAbout(v threads.Values, f func(*nostr.Event) (bool, error)) 
 	}
 	slices.SortFunc(rows, newestFirst)
 	for _, x := range rows {
+		s.Tags += len(x.Tags)
 		if more, err := f(x); err != nil || !more {
 			return err
 		}
