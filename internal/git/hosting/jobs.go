@@ -297,8 +297,11 @@ type follower struct {
 func (f *follower) take(h *Host) error {
 	names, at, all, more := h.cfg.Store.Changes(f.at)
 	f.at, f.more = at, more
-	if all {
+	switch {
+	case all:
 		return h.catchUp()
+	case len(names) == 0:
+		return nil
 	}
 	v := h.cfg.Store.View()
 	defer v.Close()
