@@ -60,11 +60,12 @@ function times(within) {
   }
 }
 
-let version = document.body.dataset.version, lost = true;
+let version = document.body.dataset.version, lost = true, asked = 0;
 
-// load asks for the page, of which the relay sends nothing where it is as it was.
+// load asks for the page, of which the relay sends nothing where it is as it was. An answer that comes after a later question is old.
 async function load() {
   if (document.hidden) return;
+  const mine = ++asked;
   let problem = "not connected; what is shown may be old";
   try {
     const answer = await fetch(location.href, { headers: { "If-None-Match": version }, signal: AbortSignal.timeout(20000) });
@@ -72,8 +73,10 @@ async function load() {
       problem = "the relay does not show this page any more; what is shown may be old";
       throw answer;
     }
-    if (answer.ok) {
-      const now = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const text = answer.ok ? await answer.text() : "";
+    if (mine !== asked) return;
+    if (text) {
+      const now = new DOMParser().parseFromString(text, "text/html");
       times(now);
       morph(document.getElementById("main"), now.getElementById("main"));
       version = now.body.dataset.version;
@@ -81,7 +84,7 @@ async function load() {
     if (lost) say("live view", false);
     lost = false;
   } catch {
-    say(problem, lost = true);
+    if (mine === asked) say(problem, lost = true);
   }
 }
 
