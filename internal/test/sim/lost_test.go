@@ -14,19 +14,24 @@ func TestARelayThatHangsUpAfterSomeMessages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("its world is large")
 	}
-	for name, habits := range map[string]testkit.Habits{
-		"by pages": {Neg: testkit.NegNotice}, "fifty a page": {Neg: testkit.NegNotice, PageCap: 50}, "what came first": {Neg: testkit.NegNotice, First: true, PageCap: 50},
-		"by id": {},
+	for name, x := range map[string]struct {
+		habits testkit.Habits
+		within time.Duration
+	}{
+		"by pages": {testkit.Habits{Neg: testkit.NegNotice}, 6 * time.Minute}, "fifty a page": {testkit.Habits{Neg: testkit.NegNotice, PageCap: 50}, 6 * time.Minute},
+		"what came first": {testkit.Habits{Neg: testkit.NegNotice, First: true, PageCap: 50}, 12 * time.Minute},
+		"by id":           {testkit.Habits{}, 3 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inPair(t, func(t *testing.T, p *pair) {
-				p.relay.Habits = habits
+				p.relay.Habits = x.habits
 				p.relay.Temper.Store(&testkit.Temper{Messages: 60})
-				x := p.project("proj", 300, p.relay.URL)
-				p.relay.Store(x.all()...)
+				all := p.project("proj", 300, p.relay.URL).all()
+				p.relay.Store(all...)
 				p.here.Start()
-				wait(30 * time.Minute)
-				p.here.WantStored(x.all()...)
+				wait(x.within)
+				p.here.WantStored(all...)
+				wait(30*time.Minute - x.within)
 				if n, sent := p.relay.Dials(), p.relay.Sent(); n > 100 || sent > 4500 {
 					t.Errorf("%d connections, %d events were sent", n, sent)
 				}
