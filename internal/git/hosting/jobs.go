@@ -3,16 +3,12 @@ package hosting
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/graspd/graspd/internal/events/ingest"
-	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/git/gitproc"
-	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -285,115 +281,4 @@ func (h *Host) share(ctx context.Context, of nip34.Address) error {
 		h.jobs.push(job{kind: seen})
 	}
 	return err
-}
-
-// follower queues the repositories whose rows commits change. attend owns it.
-type follower struct {
-	at   uint64 // the number of the last change that it has seen
-	more <-chan struct{}
-}
-
-// take queues the repositories that have changed since the last call; where too many have, all whose files are due.
-func (f *follower) take(h *Host) error {
-	names, at, all, more := h.cfg.Store.Changes(f.at)
-	f.at, f.more = at, more
-	switch {
-	case all:
-		return h.catchUp()
-	case len(names) == 0:
-		return nil
-	}
-	v := h.cfg.Store.View()
-	defer v.Close()
-	var failed error
-	for _, name := range names {
-		if !strings.HasPrefix(name, refdb.Prefix) {
-			continue
-		}
-		row, err := v.Row(name)
-		if err != nil || row == nil { // nil: the repository is gone
-			failed = errors.Join(failed, err)
-			continue
-		}
-		r, err := refdb.Brief(row)
-		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		h.jobs.push(job{kind: changed, of: r.Of})
-	}
-	return failed
-}
-
-// catchUp queues the repositories whose files are not as the log says.
-func (h *Host) catchUp() error {
-	v := h.cfg.Store.View()
-	defer v.Close()
-	return v.EachRow(refdb.DuePrefix, "", func(_ string, value []byte) (bool, error) {
-		of, err := grasp.ParseHosted(string(value))
-		if err != nil {
-			return false, fmt.Errorf("repository whose files are due: %w", err)
-		}
-		h.jobs.push(job{kind: changed, of: of})
-		return true, nil
-	})
-}
-
-// resume serves the events whose git data is complete here although they wait, as a kill between the data and the commit leaves them.
-func (h *Host) resume(ctx context.Context) error {
-	v := h.cfg.Store.View()
-	ds, err := refdb.Waiting(v)
-	v.Close()
-	for _, d := range ds {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		err = errors.Join(err, h.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
-			ids, err := h.ledger.Complete(t.Turn, d)
-			if err != nil {
-				return err
-			}
-			return t.Serve(ids)
-		}))
-	}
-	return err
-}
-
-// sweep removes the repositories whose announcements went long ago, and the directories that no row names.
-func (h *Host) sweep(ctx context.Context) error {
-	before := h.cfg.Now().Add(-goneFor).Unix()
-	var gone []nip34.Address
-	known := map[refdb.Dir]bool{}
-	v := h.cfg.Store.View()
-	err := v.EachRow(refdb.Prefix, "", func(_ string, row []byte) (bool, error) {
-		r, err := refdb.Parse(row)
-		known[r.Dir] = true
-		if err == nil && r.Gone != 0 && r.Gone < before && !(h.cfg.Keeps != nil && h.cfg.Keeps(r.Of)) {
-			gone = append(gone, r.Of)
-		}
-		return ctx.Err() == nil, err
-	})
-	v.Close()
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
-	for _, of := range gone {
-		err = errors.Join(err, h.remove(ctx, of, before))
-	}
-	return errors.Join(err, h.cfg.Disk.Sweep(ctx, func(id gitrepo.ID) bool { return known[refdb.Dir(id)] }))
-}
-
-func (h *Host) remove(ctx context.Context, of nip34.Address, before int64) error {
-	var r refdb.Repository
-	var ok bool
-	err := h.door.Exclusively(ctx, func(t *ingest.Exclusive) (err error) {
-		r, ok, err = h.ledger.Remove(t.Turn, of, before)
-		return err
-	})
-	if err != nil || !ok || r.Dir.IsZero() {
-		return err
-	}
-	h.quotas.add(of.PubKey, -1, -r.Bytes)
-	h.cfg.Logger.Info("repository removed", "repository", of.String(), "after", h.cfg.Now().Sub(time.Unix(r.Gone, 0)))
-	return h.cfg.Disk.Remove(gitrepo.ID(r.Dir))
 }
