@@ -1,9 +1,14 @@
 package hosting
 
 import (
+	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -13,8 +18,8 @@ func TestCopiesTakeTurns(t *testing.T) {
 	repo := func(owner byte, d string) nip34.Address { return nip34.Address{PubKey: nostr.PubKey{owner}, D: d} }
 	var j jobs
 	var p payers
-	j.init()
 	p.init()
+	j.init(p.who)
 	for _, x := range []struct {
 		of nip34.Address
 		by string
@@ -26,11 +31,7 @@ func TestCopiesTakeTurns(t *testing.T) {
 	}
 	now := time.Unix(1000, 0)
 	next := func() (string, func(time.Time)) {
-		var done func(time.Time)
-		x, ok := j.take(func(list []job) (i int) { i, done = p.choose(now, list); return i })
-		if !ok {
-			return "", nil
-		}
+		x, done := j.next(now)
 		return x.of.D, done
 	}
 	var ends []func(time.Time)
@@ -88,4 +89,71 @@ func TestWhatIsPostponedIsTriedAgain(t *testing.T) {
 	if err := (reason{OwnerFull, "full"}); !hopeless(err) || postponed(err) {
 		t.Error(err)
 	}
+}
+
+// closing is a quarantine that calls a function when it closes.
+type closing struct {
+	gitrepo.Quarantine
+	close func()
+}
+
+func (c closing) Close() error { c.close(); return nil }
+
+// doing is a host that closes so many uploads, of as many parties.
+func doing(parties, uploads uint64, closes func()) *Host {
+	h := &Host{cfg: Config{Now: time.Now}}
+	h.uploads.held = map[uint64]*upload{}
+	h.adopts.init(h.uploads.who)
+	for n := range uploads {
+		h.uploads.held[n] = &upload{q: closing{close: closes}, party: string(rune('a' + n%parties))}
+		h.adopts.fail(job{kind: dropped, upload: n})
+	}
+	return h
+}
+
+// TestWorkIsDoneBesideOther: who does a job wakes another one.
+func TestWorkIsDoneBesideOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var closed atomic.Int64
+		letGo := make(chan struct{})
+		h := doing(2, 10, func() { closed.Add(1); <-letGo })
+		ctx, cancel := context.WithCancel(t.Context())
+		var g sync.WaitGroup
+		for range 3 {
+			g.Go(func() { h.work(ctx, &h.adopts, nil, nil) })
+		}
+		synctest.Wait()
+		h.adopts.again()
+		synctest.Wait()
+		if n := closed.Load(); n != 2 {
+			t.Errorf("%d at once, not one for each of two", n)
+		}
+		close(letGo)
+		synctest.Wait()
+		if n := closed.Load(); n != 10 {
+			t.Errorf("%d are done", n)
+		}
+		cancel()
+		g.Wait()
+	})
+}
+
+// TestALookNeedsNoEmptyQueue: it comes at its time, whatever waits.
+func TestALookNeedsNoEmptyQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := doing(1, 60, func() { time.Sleep(time.Second) })
+		h.adopts.again()
+		ctx, cancel := context.WithCancel(t.Context())
+		tick := time.NewTicker(10 * time.Second)
+		defer tick.Stop()
+		var left []int
+		h.work(ctx, &h.adopts, tick.C, func() {
+			if left = append(left, len(h.adopts.list)); len(left) == 3 {
+				cancel()
+			}
+		})
+		if len(left) != 3 || left[0] < 45 || left[2] < 25 {
+			t.Errorf("%v were left at each look", left)
+		}
+	})
 }

@@ -129,10 +129,10 @@ func New(c Config) *Host {
 	h.shown.init()
 	h.files.init()
 	h.uploads.held = map[uint64]*upload{}
-	h.jobs.init()
-	h.adopts.init()
-	h.copies.init()
 	h.payers.init()
+	h.jobs.init(nil)
+	h.adopts.init(h.uploads.who)
+	h.copies.init(h.payers.who)
 	return h
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graspd/graspd/internal/base/bucket"
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/protocol/grasp"
@@ -37,31 +38,47 @@ type job struct {
 // ofRepository reports whether a job is about a repository in the state in which the job finds it. One such job in the queue stands for any number.
 func (x job) ofRepository() bool { return x.kind == changed || x.kind == shared || x.kind == lost }
 
-// jobs has the jobs that wait. The numbers of repositories and of uploads bound them.
+// jobs has the jobs that wait. The numbers of repositories and of uploads bound them. Each party has one job done at a time, in the order in which its
+// jobs came; of several, the party goes first that had jobs done for the least time lately.
 type jobs struct {
-	mu     sync.Mutex
+	party func(job) string // who has a job done; nil is one party for all
+	hear  func()           // pushes what has come from elsewhere; nil where nothing does
+	more  <-chan struct{}  // has a value when hear may have something to push
+
+	mu     sync.Mutex // guards the fields below
 	list   []job
+	failed []job        // jobs that failed, in their order: the cause may have been a full queue or disk
 	queued map[job]bool // the jobs of repositories that wait
-	tidy   bool         // a job seen was put since untidy was called
+	busy   map[string]bool
+	use    bucket.Usage[string]
+	tidy   bool // a job seen was put since untidy was called
 	wake   chan struct{}
 }
 
-func (j *jobs) init() { j.queued, j.wake = map[job]bool{}, make(chan struct{}, 1) }
+func (j *jobs) init(party func(job) string) {
+	j.party, j.queued, j.busy, j.wake = party, map[job]bool{}, map[string]bool{}, make(chan struct{}, 1)
+}
 
 func (j *jobs) push(x job) {
 	j.mu.Lock()
-	switch {
-	case x.kind == seen:
+	if x.kind == seen {
 		j.tidy = true
-	case x.ofRepository() && j.queued[x]:
-	default:
-		if x.ofRepository() {
-			j.queued[x] = true
-		}
-		j.list = append(j.list, x)
+	} else {
+		j.add(x)
 	}
 	j.mu.Unlock()
 	j.stir()
+}
+
+// add puts a job last. The caller holds mu.
+func (j *jobs) add(x job) {
+	if x.ofRepository() && j.queued[x] {
+		return
+	}
+	if x.ofRepository() {
+		j.queued[x] = true
+	}
+	j.list = append(j.list, x)
 }
 
 // stir wakes who does the jobs.
@@ -72,27 +89,72 @@ func (j *jobs) stir() {
 	}
 }
 
-func (j *jobs) pop() (x job, ok bool) {
-	return j.take(func([]job) int { return 0 })
-}
-
-// take takes out the job that choose names of those that wait; -1 is none of them.
-func (j *jobs) take(choose func([]job) int) (x job, ok bool) {
+// next takes out the job whose turn it is. The caller calls done at its end; done is nil where there is none.
+func (j *jobs) next(now time.Time) (x job, done func(time.Time)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.list) == 0 {
-		return x, false
+	best, by, least := -1, "", 0
+	for i, x := range j.list {
+		if best >= 0 && least == 0 {
+			break
+		}
+		who := j.who(x)
+		if j.busy[who] {
+			continue
+		}
+		if took := j.use.Seconds(now, who); best < 0 || took < least {
+			best, by, least = i, who, took
+		}
 	}
-	i := choose(j.list)
-	if i < 0 {
-		return x, false
+	if best < 0 {
+		return x, nil
 	}
-	x = j.list[i]
-	j.list = slices.Delete(j.list, i, i+1)
+	x = j.list[best]
+	j.list = slices.Delete(j.list, best, best+1)
 	if x.ofRepository() {
 		delete(j.queued, x)
 	}
-	return x, true
+	j.busy[by] = true
+	return x, func(at time.Time) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		delete(j.busy, by)
+		if j.party != nil {
+			j.use.Add(at, by, at.Sub(now))
+		}
+	}
+}
+
+func (j *jobs) who(x job) string {
+	if j.party == nil {
+		return ""
+	}
+	return j.party(x)
+}
+
+// fail keeps a job that failed for the next call of again.
+func (j *jobs) fail(x job) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.failed = append(j.failed, x)
+}
+
+// again puts the jobs that failed back into the queue.
+func (j *jobs) again() {
+	j.mu.Lock()
+	for _, x := range j.failed {
+		j.add(x)
+	}
+	j.failed = nil
+	j.mu.Unlock()
+	j.stir()
+}
+
+// holdsUp reports whether a job has to wait for one that failed: an upload is dropped only when its tips have been taken from it.
+func (j *jobs) holdsUp(x job) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return x.kind == dropped && slices.ContainsFunc(j.failed, func(y job) bool { return y.kind == found && y.upload == x.upload })
 }
 
 // untidy reports whether a job seen was put since the last call.
@@ -105,6 +167,7 @@ func (j *jobs) untidy() bool {
 }
 
 const (
+	workers    = 4              // of copies, and of uploads, each for another party: one that takes long holds up only who asked for it
 	tidyAfter  = time.Second    // from when files were written until the rows say so
 	lookEvery  = time.Minute    // between two looks for uploads whose time is over
 	sweepEvery = time.Hour      // between two looks for repositories whose announcements have gone
@@ -117,9 +180,13 @@ func (h *Host) Run(ctx context.Context) error {
 	h.report("what waits", h.resume(ctx))
 	var g sync.WaitGroup
 	g.Go(func() { h.attend(ctx) })
-	g.Go(func() { h.adoptAll(ctx) })
-	for range copyWorkers {
-		g.Go(func() { h.lead(ctx) })
+	h.adopts.hear, h.adopts.more = func() { h.hear() }, h.ledger.MoreOutcomes()
+	copies, adopts := time.NewTicker(lookEvery), time.NewTicker(lookEvery)
+	defer copies.Stop()
+	defer adopts.Stop()
+	for range workers {
+		g.Go(func() { h.work(ctx, &h.copies, copies.C, h.copies.again) })
+		g.Go(func() { h.work(ctx, &h.adopts, adopts.C, func() { h.lookAtUploads(ctx) }) })
 	}
 	g.Go(func() { h.maintain(ctx) })
 	g.Wait()
@@ -127,36 +194,37 @@ func (h *Host) Run(ctx context.Context) error {
 	return nil
 }
 
-// lead does the jobs that copy, one for each payer at a time. Nothing else waits for these, as they may take long.
-func (h *Host) lead(ctx context.Context) {
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	var later backlog
+// work does jobs of a queue that may take long, beside others that do. It calls look at each tick, whatever waits.
+func (h *Host) work(ctx context.Context, q *jobs, tick <-chan time.Time, look func()) {
 	for ctx.Err() == nil {
-		var done func(time.Time)
-		x, ok := h.copies.take(func(list []job) (i int) {
-			i, done = h.payers.choose(h.cfg.Now(), list)
-			return i
-		})
-		if ok {
-			h.copies.stir() // another one may be done beside it
-			h.try(ctx, x, &later)
+		select {
+		case <-tick:
+			look()
+		default:
+		}
+		if q.hear != nil {
+			q.hear()
+		}
+		if x, done := q.next(h.cfg.Now()); done != nil {
+			q.stir() // another one may be done beside it
+			h.try(ctx, x, q)
 			done(h.cfg.Now())
 			continue
 		}
 		select {
-		case <-h.copies.wake:
-		case <-look.C:
-			later.again(&h.copies)
+		case <-q.wake:
+		case <-q.more:
+		case <-tick:
+			look()
 		case <-ctx.Done():
 		}
 	}
 }
 
-// try does a job. A job that fails and may succeed later goes to the backlog.
-func (h *Host) try(ctx context.Context, x job, later *backlog) {
-	if later.holdsUp(x) {
-		*later = append(*later, x)
+// try does a job. A job that fails and may succeed later is tried again at the next look.
+func (h *Host) try(ctx context.Context, x job, q *jobs) {
+	if q.holdsUp(x) {
+		q.fail(x)
 		return
 	}
 	err := h.do(ctx, x)
@@ -164,29 +232,7 @@ func (h *Host) try(ctx context.Context, x job, later *backlog) {
 		h.report("git data", err)
 	}
 	if err != nil && !hopeless(err) {
-		*later = append(*later, x)
-	}
-}
-
-// adoptAll does the jobs of uploads. They have a goroutine of their own, so that files of refs do not wait for the proof of an upload.
-func (h *Host) adoptAll(ctx context.Context) {
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	var later backlog
-	for ctx.Err() == nil {
-		h.hear()
-		if x, ok := h.adopts.pop(); ok {
-			h.try(ctx, x, &later)
-			continue
-		}
-		select {
-		case <-h.adopts.wake:
-		case <-h.ledger.MoreOutcomes():
-		case <-look.C:
-			later.again(&h.adopts)
-			h.report("uploads", h.expireUploads(ctx))
-		case <-ctx.Done():
-		}
+		q.fail(x)
 	}
 }
 
@@ -197,12 +243,12 @@ func (h *Host) attend(ctx context.Context) {
 	defer sweep.Stop()
 	tidy := time.NewTimer(tidyAfter)
 	defer tidy.Stop()
-	var later backlog
 	round := round{least: roundPart}
 	for ctx.Err() == nil {
 		h.report("changed repositories", h.rows.take(h))
-		if x, ok := h.jobs.pop(); ok {
-			h.try(ctx, x, &later)
+		if x, done := h.jobs.next(h.cfg.Now()); done != nil {
+			h.try(ctx, x, &h.jobs)
+			done(h.cfg.Now())
 			continue
 		}
 		select {
@@ -214,7 +260,7 @@ func (h *Host) attend(ctx context.Context) {
 			}
 			tidy.Reset(tidyAfter)
 		case <-look.C:
-			later.again(&h.jobs)
+			h.jobs.again()
 			h.report("the trash", h.shrinkTrash(ctx))
 		case <-sweep.C:
 			h.report("repositories that have gone", h.sweep(ctx))
@@ -222,22 +268,6 @@ func (h *Host) attend(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// backlog has the jobs that failed, in their order. The next look tries them again, as the cause may have been a full queue or disk.
-type backlog []job
-
-// holdsUp reports whether a job has to wait for one that failed: an upload is dropped only when its tips have been taken from it.
-func (b backlog) holdsUp(x job) bool {
-	return x.kind == dropped && slices.ContainsFunc(b, func(y job) bool { return y.kind == found && y.upload == x.upload })
-}
-
-// again puts the backlog back into the queue.
-func (b *backlog) again(to *jobs) {
-	for _, x := range *b {
-		to.push(x)
-	}
-	*b = nil
 }
 
 // report logs an error, unless it is that of a context that has ended.

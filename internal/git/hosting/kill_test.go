@@ -144,6 +144,12 @@ func (m *mortal) row(of nip34.Address) refdb.Repository {
 // push pushes what refs are to be, with the pack that this takes, and reports whether it heard ok.
 func (m *mortal) push(of nip34.Address, want map[string]gitwire.ObjectID) bool {
 	m.Helper()
+	return m.pushFrom("", of, want)
+}
+
+// pushFrom pushes from a network.
+func (m *mortal) pushFrom(network string, of nip34.Address, want map[string]gitwire.ObjectID) bool {
+	m.Helper()
 	has := m.row(of).Refs.All()
 	p := &gitwire.Push{}
 	var tips, haves []gitwire.ObjectID
@@ -162,7 +168,7 @@ func (m *mortal) push(of nip34.Address, want map[string]gitwire.ObjectID) bool {
 	if len(p.Commands) == 0 {
 		return true
 	}
-	result := m.host.Push(m.Context(), githttp.PushCall{Of: of, From: "192.0.2.1", Push: p, Progress: func(string) {},
+	result := m.host.Push(m.Context(), githttp.PushCall{Of: of, From: "192.0.2.1", Network: network, Push: p, Progress: func(string) {},
 		Pack: bytes.NewReader(m.Pack(m.All(tips, haves)))})
 	refused := result.Unpack
 	for _, o := range result.Outcomes {
@@ -407,13 +413,18 @@ func TestWhatFailedIsDoneByTheNextStart(t *testing.T) {
 
 // uploads pushes the tips of two pull requests, whose events have yet to come, in one push. It returns the events, and the tips by ref.
 func (s *story) uploads() (pulls []*nostr.Event, tips map[string]gitwire.ObjectID) {
+	return s.uploadsFrom("", "")
+}
+
+// uploadsFrom pushes from a network commits whose names begin so.
+func (s *story) uploadsFrom(network, name string) (pulls []*nostr.Event, tips map[string]gitwire.ObjectID) {
 	tips = map[string]gitwire.ObjectID{}
-	for _, name := range []string{"this", "that"} {
-		tip := s.Commit(name)
+	for _, which := range []string{"this", "that"} {
+		tip := s.Commit(name + which)
 		e := s.event(9, nip34.KindPullRequest, s.states[2].CreatedAt, nostr.Tag{"a", s.first.String()}, nostr.Tag{"c", tip.String()})
 		pulls, tips[refs.TipName(e.ID)] = append(pulls, e), tip
 	}
-	s.push(s.first, tips)
+	s.pushFrom(network, s.first, tips)
 	return pulls, tips
 }
 
@@ -493,6 +504,106 @@ func TestAnUploadWhoseTimeIsOverIsTakenFirst(t *testing.T) {
 		if n := m.disk.Open(); n != 0 {
 			t.Errorf("%d quarantines are left", n)
 		}
+		m.end()
+	})
+}
+
+// TestUploadsOfOthersAreTakenMeanwhile: while uploads of one network are taken in for long, those of others are served, one network does not have
+// all places, and what waits for no event any more goes.
+func TestUploadsOfOthersAreTakenMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		var slow atomic.Int64 // tips that are taken in for ten minutes each
+		m.disk.Fail = func(of string, _ gitrepo.ID) error {
+			if of == "Part" && slow.Add(-1) >= 0 {
+				time.Sleep(10 * time.Minute)
+			}
+			return nil
+		}
+		s := newStory(m)
+		m.start()
+		if done := s.tell(0); done != len(s.steps()) {
+			t.Fatal(done)
+		}
+		s.uploadsFrom("never", "never") // whose events do not come
+		time.Sleep(refs.PendingFor - 5*time.Minute)
+		var many []*nostr.Event
+		for i := range 4 {
+			pulls, _ := s.uploadsFrom("many", fmt.Sprint(i))
+			many = append(many, pulls...)
+		}
+		few, _ := s.uploadsFrom("few", "few")
+		quarantines := m.disk.Open()
+		slow.Store(1)
+		for _, e := range many {
+			m.publish(e)
+		}
+		synctest.Wait()
+		for _, e := range few {
+			m.publish(e)
+		}
+		synctest.Wait()
+		if !s.served(few[0]) || !s.served(few[1]) || s.served(many[0]) || s.served(many[7]) {
+			t.Error("a pull request waits for those of another network")
+		}
+		if n := m.disk.Open(); n != quarantines-1 {
+			t.Errorf("%d quarantines of %d", n, quarantines)
+		}
+		time.Sleep(7 * time.Minute)
+		if n := m.disk.Open(); n != quarantines-2 {
+			t.Errorf("%d quarantines of %d when the time is over", n, quarantines)
+		}
+		time.Sleep(7 * time.Minute)
+		synctest.Wait()
+		if !s.served(many[0]) || !s.served(many[7]) || m.disk.Open() != 0 {
+			t.Errorf("the others are not served, %d quarantines are left", m.disk.Open())
+		}
+		m.end()
+	})
+}
+
+// TestAnEventThatCameInTimeIsHeardFirst: all who take in uploads are busy when an event comes and until the time of its upload is over.
+func TestAnEventThatCameInTimeIsHeardFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		var slow atomic.Int64
+		m.disk.Fail = func(of string, _ gitrepo.ID) error {
+			if of == "Part" && slow.Add(-1) >= 0 {
+				time.Sleep(10 * time.Minute)
+			}
+			return nil
+		}
+		s := newStory(m)
+		m.start()
+		if done := s.tell(0); done != len(s.steps()) {
+			t.Fatal(done)
+		}
+		late, _ := s.uploadsFrom("late", "late")
+		time.Sleep(refs.PendingFor - 5*time.Minute)
+		var others []*nostr.Event
+		for i := range 4 {
+			pulls, _ := s.uploadsFrom(fmt.Sprint(i), fmt.Sprint(i))
+			others = append(others, pulls[0])
+		}
+		slow.Store(4)
+		for _, e := range others {
+			m.publish(e)
+		}
+		time.Sleep(4 * time.Minute)
+		m.publish(late[0])
+		time.Sleep(3 * time.Minute)
+		if s.served(late[0]) || s.served(others[3]) {
+			t.Error("nobody is busy")
+		}
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if !s.served(late[0]) || s.served(late[1]) {
+			t.Error("the pull request whose event came in time is lost")
+		}
+		if n := m.disk.Open(); n != 4 {
+			t.Errorf("%d quarantines, for four that wait for their other tips", n)
+		}
+		time.Sleep(refs.PendingFor)
 		m.end()
 	})
 }

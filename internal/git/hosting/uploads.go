@@ -18,6 +18,8 @@ import (
 type uploads struct {
 	mu   sync.Mutex
 	held map[uint64]*upload
+
+	hearing sync.Mutex // keeps what commits mean for uploads in order until it is queued
 }
 
 type upload struct {
@@ -72,6 +74,14 @@ func (u *uploads) get(n uint64) *upload {
 	return u.held[n]
 }
 
+// who returns who pushed the upload of a job: with them it takes turns.
+func (u *uploads) who(x job) string {
+	if held := u.get(x.upload); held != nil {
+		return held.party
+	}
+	return ""
+}
+
 // size returns the number of uploads, and the bytes that they take on disk.
 func (u *uploads) size() (n int, bytes int64) {
 	u.mu.Lock()
@@ -91,14 +101,19 @@ func (u *uploads) take(n uint64) *upload {
 	return x
 }
 
-// hear queues what commits mean for uploads.
-func (h *Host) hear() {
+// hear queues what commits mean for uploads, in their order, and then that those of gone wait no more.
+func (h *Host) hear(gone ...uint64) {
+	h.uploads.hearing.Lock()
+	defer h.uploads.hearing.Unlock()
 	for _, x := range h.ledger.Outcomes() {
 		if x.Event == (nostr.ID{}) {
 			h.adopts.push(job{kind: dropped, upload: x.Upload})
 			continue
 		}
 		h.adopts.push(job{kind: found, of: x.Of, upload: x.Upload, event: x.Event})
+	}
+	for _, n := range gone {
+		h.adopts.push(job{kind: dropped, upload: n})
 	}
 }
 
@@ -145,15 +160,19 @@ func (h *Host) release(n uint64) error {
 	return nil
 }
 
-// expireUploads drops the uploads whose time is over, after the jobs that wait: some may take tips whose events came in time.
+// lookAtUploads tries again what failed, and then drops what waits no more.
+func (h *Host) lookAtUploads(ctx context.Context) {
+	h.adopts.again()
+	h.report("uploads", h.expireUploads(ctx))
+}
+
+// expireUploads drops the uploads whose time is over, after the jobs of the same party that wait: some may take tips whose events came in time.
 func (h *Host) expireUploads(ctx context.Context) error {
 	var gone []uint64
 	err := h.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
 		gone = h.ledger.ExpireUploads(t.Turn)
 		return nil
 	})
-	for _, n := range gone {
-		h.adopts.push(job{kind: dropped, upload: n})
-	}
+	h.hear(gone...)
 	return err
 }
