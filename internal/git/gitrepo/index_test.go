@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -248,6 +249,75 @@ func TestIndexesThatChangeWhileTheyAreOpened(t *testing.T) {
 	}
 	if err := c.close(); err != nil || c.open != 0 {
 		t.Error(err, c.open)
+	}
+}
+
+// TestManyIndexesOfOneRepository: few stay open, and what is in the others is found all the same, also when they are combined meanwhile.
+func TestManyIndexesOfOneRepository(t *testing.T) {
+	d, err := Open(Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	repo := ID{1}
+	if err := d.dir.skeleton(repo.path()); err != nil {
+		t.Fatal(err)
+	}
+	var all []sum
+	write := func(pack string, in []sum) {
+		t.Helper()
+		name := repo.path() + "/objects/pack/pack-" + pack
+		if err := errors.Join(d.dir.replace(name+".idx", written(in)), d.dir.replace(name+".pack", nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range mostOpen + 100 {
+		in := someSums(3, fmt.Sprint(i), nil)
+		write(fmt.Sprint(i), in)
+		all = append(all, in...)
+	}
+	slices.SortFunc(all, sum.compare)
+	asked := append(someSums(1, "nowhere", nil), all...)
+	slices.SortFunc(asked, sum.compare)
+	if missing, err := d.packs.absent(repo, asked); err != nil || len(missing) != 1 {
+		t.Errorf("%d are missing (%v)", len(missing), err)
+	}
+	if n := d.packs.indexes.open; n != mostOpen {
+		t.Errorf("%d files are open", n)
+	}
+	tries := 0
+	err = d.packs.indexes.use(repo, func(set *packSet) error {
+		if tries++; tries == 1 {
+			write("combined", all)
+			d.packs.drop(repo)
+			for i := range mostOpen + 100 {
+				name := repo.path() + fmt.Sprintf("/objects/pack/pack-%d", i)
+				if err := d.dir.removeFiles(name+".idx", name+".pack"); err != nil {
+					return err
+				}
+			}
+		}
+		missing, err := set.rest(asked)
+		if err == nil && len(missing) != 1 {
+			t.Errorf("%d are missing", len(missing))
+		}
+		return err
+	})
+	if err != nil || tries != 2 || d.packs.indexes.open != 1 {
+		t.Errorf("after %d tries %d files are open: %v", tries, d.packs.indexes.open, err)
+	}
+	again := d.packs.indexes.use(repo, func(*packSet) error {
+		if tries++; tries > 9 {
+			return nil
+		}
+		return fs.ErrNotExist
+	})
+	if !errors.Is(again, fs.ErrNotExist) || tries != 3 {
+		t.Errorf("%v after %d tries", again, tries)
 	}
 }
 

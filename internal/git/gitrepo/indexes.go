@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"container/list"
 	"errors"
+	"io/fs"
 	"sync"
 )
 
@@ -26,6 +27,16 @@ func (s *packSet) close() error {
 		errs = append(errs, x.file.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// files returns how many files stay open.
+func (s *packSet) files() (n int) {
+	for _, x := range s.packs {
+		if _, again := x.file.(reopened); !again {
+			n++
+		}
+	}
+	return n
 }
 
 // rest returns those of sums that no pack has. sums are sorted.
@@ -59,7 +70,7 @@ func newIndexes(most int, load func(ID) ([]*index, error)) *indexes {
 	return &indexes{load: load, most: most, sets: map[ID]*list.Element{}}
 }
 
-// use calls do with the packs of a repository. Where these change while their indexes are opened, use opens them anew.
+// use calls do with the packs of a repository. Where these change while their indexes are opened, use opens them anew, and may call do again.
 func (c *indexes) use(repo ID, do func(*packSet) error) error {
 	for {
 		if torn, err := c.try(repo, do); !torn {
@@ -68,7 +79,7 @@ func (c *indexes) use(repo ID, do func(*packSet) error) error {
 	}
 }
 
-// try is use, but calls nothing and reports true where the packs have changed while their indexes were opened.
+// try is use, but reports true where the packs have changed while their indexes were opened.
 func (c *indexes) try(repo ID, do func(*packSet) error) (torn bool, err error) {
 	c.mu.Lock()
 	e, ok := c.sets[repo]
@@ -95,7 +106,8 @@ func (c *indexes) try(repo ID, do func(*packSet) error) (torn bool, err error) {
 	if set.err != nil {
 		c.dropSet(set) // the next one may have more luck
 	}
-	return set.torn, errors.Join(err, c.closeUnused(set))
+	torn = set.torn || set.dropped && errors.Is(err, fs.ErrNotExist) // an index that was to be opened again has gone
+	return torn, errors.Join(err, c.closeUnused(set))
 }
 
 // loaded counts the files of a set, and lets go of the sets that were not used for longest.
@@ -104,7 +116,7 @@ func (c *indexes) loaded(set *packSet) {
 	defer c.mu.Unlock()
 	set.loading, set.torn = false, set.dropped
 	if !set.dropped {
-		set.counted = len(set.packs)
+		set.counted = set.files()
 		c.open += set.counted
 	}
 	for e := c.order.Back(); e != c.order.Front() && (c.open > c.most || c.order.Len() > maxSets); {

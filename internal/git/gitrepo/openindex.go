@@ -5,7 +5,10 @@ import (
 	"io/fs"
 )
 
-// openIndexes opens the indexes of packs, all or none.
+// mostOpen is how many indexes of one repository stay open. Before maintenance combines them, a repository may have any number.
+const mostOpen = 64
+
+// openIndexes opens the indexes of packs, all or none. Those beyond mostOpen are opened again for each read.
 func (d *directory) openIndexes(dir string, names []string) (packs []*index, err error) {
 	for _, name := range names {
 		x, err := d.openIndex(dir + "/" + name + ".idx")
@@ -14,6 +17,10 @@ func (d *directory) openIndexes(dir string, names []string) (packs []*index, err
 				err = errors.Join(err, x.file.Close())
 			}
 			return nil, err
+		}
+		if len(packs) >= mostOpen {
+			_ = x.file.Close() // a file that was only read
+			x.file = reopened{d, dir + "/" + name + ".idx"}
 		}
 		packs = append(packs, x)
 	}
@@ -36,3 +43,20 @@ func (d *directory) openIndex(name string) (*index, error) {
 	}
 	return nil, errors.Join(err, f.Close())
 }
+
+// reopened is a file that is open only while it is read.
+type reopened struct {
+	dir  *directory
+	name string
+}
+
+func (r reopened) ReadAt(b []byte, at int64) (n int, err error) {
+	f, err := r.dir.root.Open(r.name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return f.ReadAt(b, at)
+}
+
+func (reopened) Close() error { return nil }
