@@ -1,9 +1,11 @@
 package gitrepo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
@@ -43,6 +45,11 @@ func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
 	if err != nil {
 		return err
 	}
+	if p.Linked {
+		if may, err := q.mayLink(from, tips); err != nil || !may {
+			return cmp.Or(err, ErrNotLinked)
+		}
+	}
 	bytes, _, err := q.d.Size(from)
 	if err != nil {
 		return err
@@ -75,25 +82,58 @@ func (q *quarantine) linkFrom(from ID, absent []sum) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	name, err := q.find(from, names, func(x *index) (bool, error) { return q.fits(x, absent) })
+	if name == "" || err != nil {
+		return false, err
+	}
+	at := from.path() + "/objects/pack/" + name
+	q.pack = name
+	return true, errors.Join(q.d.dir.link(at+".pack", q.file(".pack")), q.d.dir.link(at+".idx", q.file(".idx")))
+}
+
+// mayLink reports whether linkFrom may find a pack once it is known what tips need: one pack has those that are absent beside the quarantine, and it is
+// the only one where nothing is beside the quarantine.
+func (q *quarantine) mayLink(from ID, tips []gitwire.ObjectID) (bool, error) {
+	defer q.d.inUse.read(from)()
+	absent, err := q.d.packs.absent(q.beside, sums(tips))
+	if err != nil || len(absent) == 0 {
+		return true, err
+	}
+	has, err := q.d.packs.names(q.beside)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	names, err := q.d.packs.names(from)
+	if err != nil || len(has) == 0 && len(names) > 1 {
+		return false, err
+	}
+	name, err := q.find(from, names, func(x *index) (bool, error) {
+		lacks, err := x.rest(absent)
+		return len(lacks) == 0, err
+	})
+	return name != "", err
+}
+
+// find returns the first of some packs of another repository that fits; "" where none does.
+func (q *quarantine) find(from ID, names []string, fits func(*index) (bool, error)) (string, error) {
 	for _, name := range names {
-		at := from.path() + "/objects/pack/" + name
-		if fits, err := q.fits(at+".idx", absent); err != nil {
-			return false, err
-		} else if fits {
-			q.pack = name
-			return true, errors.Join(q.d.dir.link(at+".pack", q.file(".pack")), q.d.dir.link(at+".idx", q.file(".idx")))
+		x, err := q.d.dir.openIndex(from.path() + "/objects/pack/" + name + ".idx")
+		if err != nil {
+			return "", err
+		}
+		found, err := fits(x)
+		if err = errors.Join(err, x.file.Close()); err != nil {
+			return "", err
+		}
+		if found {
+			return name, nil
 		}
 	}
-	return false, nil
+	return "", nil
 }
 
 // fits reports whether a pack has all that is absent beside the quarantine, and nothing else that is.
-func (q *quarantine) fits(idx string, absent []sum) (fits bool, err error) {
-	x, err := q.d.dir.openIndex(idx)
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, x.file.Close()) }()
+func (q *quarantine) fits(x *index, absent []sum) (bool, error) {
 	if x.len() < len(absent) {
 		return false, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
@@ -31,7 +32,12 @@ func packsOf(t *testing.T, dir string, repo gitrepo.ID) (files []os.FileInfo) {
 // TestCopiesAreLinked: where one pack has what another repository lacks, copying links it; where a pack has more, or the other repository has a part
 // of what it needs in a way that no pack fits, one is made, unless the caller wants none made.
 func TestCopiesAreLinked(t *testing.T) {
-	d, dir := disk(t)
+	g, err := gitproc.Open(t.Context(), gitproc.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := tempDir(t)
+	d := openDisk(t, gitrepo.Config{Dir: dir, Git: g})
 	c := newClone(t)
 	one := c.commit("main", 2, gitwire.ObjectID{})
 	push(t, d, some(1), c.pack("main"), gitrepo.Proving{Tips: ids{one}})
@@ -71,9 +77,14 @@ func TestCopiesAreLinked(t *testing.T) {
 	same(2, 2)
 	wantMissing(t, d, some(2), ids{one, two}, 0)
 
-	if err := copied(3, gitrepo.Proving{Tips: ids{two}, Linked: true}); !errors.Is(err, gitrepo.ErrNotLinked) {
-		t.Errorf("what stands in two packs: %v", err)
+	unwalked := func(to byte, p gitrepo.Proving) {
+		t.Helper()
+		before := g.Stats(gitproc.Upload).Ended
+		if err := copied(to, p); !errors.Is(err, gitrepo.ErrNotLinked) || g.Stats(gitproc.Upload).Ended != before {
+			t.Errorf("what stands in two packs: %v, after %d processes", err, g.Stats(gitproc.Upload).Ended-before)
+		}
 	}
+	unwalked(3, gitrepo.Proving{Tips: ids{two}, Linked: true})
 	if err := copied(3, gitrepo.Proving{Tips: ids{two}}); err != nil {
 		t.Fatal(err)
 	}
@@ -90,4 +101,8 @@ func TestCopiesAreLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantMissing(t, d, some(2), ids{other, more}, 1)
+
+	third := c.commit("third", 1, more)
+	push(t, d, some(1), c.pack("third", "^"+more.String()), gitrepo.Proving{Tips: ids{third}, Haves: ids{more}})
+	unwalked(2, gitrepo.Proving{Tips: ids{more, third}, Haves: ids{other}, Linked: true})
 }
