@@ -51,6 +51,9 @@ func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
 		http.NotFound(w, req)
 		return
 	}
+	if !r.Keeps {
+		defer f.underWay.enter()() // before the visit, as Drain waits until that is over too
+	}
 	addr := f.clientAddr(req)
 	one := f.visitors.visit(addr)
 	defer f.visitors.leave(one)
@@ -64,9 +67,6 @@ func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
 	}
 	if err := r.extend(w, req, time.Now()); err != nil {
 		f.logger.Debug("a connection cannot be given a deadline", "error", err)
-	}
-	if !r.Keeps {
-		defer f.underWay.enter()()
 	}
 	r.Serve(w, req, Client{addr, one})
 }

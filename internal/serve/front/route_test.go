@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/graspd/graspd/internal/base/contain"
 	"github.com/graspd/graspd/internal/serve/front"
@@ -58,4 +60,30 @@ func TestRoutes(t *testing.T) {
 	if left := f.Unreturned(); len(left) > 0 {
 		t.Errorf("not given back: %s", left)
 	}
+}
+
+// TestDrainWaitsUntilAllIsGivenBack, not only until the route is done. So many wait that the first ones look while others are still being woken.
+func TestDrainWaitsUntilAllIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := front.New(front.Config{})
+		f.Handle(front.Route{Serve: func(http.ResponseWriter, *http.Request, front.Client) { time.Sleep(time.Second) }})
+		for range 10 {
+			req := httptest.NewRequest(http.MethodGet, "/", nil)
+			req.RemoteAddr = "198.51.100.1:5"
+			go f.Handler().ServeHTTP(httptest.NewRecorder(), req)
+			synctest.Wait()
+			for range 1000 {
+				go func() {
+					if err := f.Drain(t.Context()); err != nil {
+						t.Error(err)
+					}
+					if left := f.Unreturned(); len(left) > 0 {
+						t.Errorf("not given back: %s", left)
+					}
+				}()
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+	})
 }
