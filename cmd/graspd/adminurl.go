@@ -30,7 +30,7 @@ func adminBehind(listen string) string {
 
 // adminURL makes a flag for the address of a private listener, as URL or as host:port.
 func adminURL(name, def, about string, v *string) setting {
-	return setting{name: name, place: "URL", def: def, about: about, set: func(s string) error {
+	return setting{name: name, placeholder: "URL", def: def, about: about, set: func(s string) error {
 		if !strings.Contains(s, "://") {
 			s = "http://" + s
 		}

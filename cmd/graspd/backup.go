@@ -82,19 +82,19 @@ func (o *backupOptions) writeTar(ctx context.Context, std stdio) error {
 		return err
 	}
 	return o.fromRelay(ctx, func(size int64, r io.Reader) error {
-		_, err := io.Copy(&counted{std.out, 0, show(size)}, r)
+		_, err := io.Copy(&countingWriter{std.out, 0, show(size)}, r)
 		return err
 	})
 }
 
-// counted is a writer that tells after each write how many bytes it has written.
-type counted struct {
+// countingWriter is a writer that tells after each write how many bytes it has written.
+type countingWriter struct {
 	io.Writer
 	n    int64
 	tell func(int64)
 }
 
-func (c *counted) Write(b []byte) (int, error) {
+func (c *countingWriter) Write(b []byte) (int, error) {
 	n, err := c.Writer.Write(b)
 	c.n += int64(n)
 	c.tell(c.n)
@@ -119,7 +119,7 @@ func (o *backupOptions) makeDirectory(ctx context.Context, name string, std stdi
 		})
 	}
 	if err == nil && !o.byRelay {
-		err = ownedAs(o.Data, dir)
+		err = chownLike(o.Data, dir)
 	}
 	if err != nil {
 		return err
@@ -139,20 +139,20 @@ func (o *backupOptions) fromRelay(ctx context.Context, take func(size int64, r i
 	if err != nil {
 		return fmt.Errorf("the graspd at %s answers with no tar; is it older than this command? --by-relay asks as before", o.admin)
 	}
-	body := &broken{Reader: r.Body}
+	body := &errReader{Reader: r.Body}
 	if err := take(size, body); body.err == nil {
 		return err
 	}
 	return fmt.Errorf("%w: the graspd at %s ended it (%w); its log says why", backup.ErrCut, o.admin, body.err)
 }
 
-// broken reads the body of an answer and remembers an error that ended it too early.
-type broken struct {
+// errReader reads the body of an answer and remembers an error that ended it too early.
+type errReader struct {
 	io.Reader
 	err error
 }
 
-func (b *broken) Read(p []byte) (int, error) {
+func (b *errReader) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.err = err

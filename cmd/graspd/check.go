@@ -45,7 +45,7 @@ func checkCommand(ctx context.Context, args []string, std stdio, env environment
 		return err
 	}
 	c, git := &flags.Config, flags.git
-	defer c.giveBack(&err)
+	defer c.restoreOwner(&err)
 	p := meterOf(std, c.Quiet, "checking", "events")
 	defer p.End()
 	git.meter = meterOf(std, c.Quiet, "checking", "repositories")
@@ -56,7 +56,7 @@ func checkCommand(ctx context.Context, args []string, std stdio, env environment
 	} else {
 		err = c.check(ctx, std, o, p, git)
 	}
-	if _, told := errors.AsType[*trouble](err); err != nil && !told {
+	if _, said := errors.AsType[findings](err); err != nil && !said {
 		return unreadable{fmt.Errorf("check: %w", err)}
 	}
 	return err
@@ -104,7 +104,7 @@ func (c *Config) check(ctx context.Context, std stdio, o storecheck.CheckOptions
 		fmt.Fprintln(std.out, "sound")
 		return nil
 	}
-	return unwell(append(wrong, fmt.Sprintf("%s has problems; stop graspd and run: graspd check --repair --data %s", of, c.Data))...)
+	return findings(append(wrong, fmt.Sprintf("%s has problems; stop graspd and run: graspd check --repair --data %s", of, c.Data)))
 }
 
 // checkBackup checks a directory that was unpacked from the tar of a backup: that no file is missing and none has changed. It comes before
@@ -115,10 +115,10 @@ func (c *Config) checkBackup(ctx context.Context, std stdio) error {
 	}
 	problems, err := backup.Verify(ctx, c.Data)
 	if errors.Is(err, backup.ErrCut) {
-		return unwell(fmt.Sprintf("%s: %v: take another one, or save what is here with: graspd check --repair --data %s", c.Data, err, c.Data))
+		return findings{fmt.Sprintf("%s: %v: take another one, or save what is here with: graspd check --repair --data %s", c.Data, err, c.Data)}
 	}
 	if err == nil && len(problems) > 0 {
-		return unwell(problems...)
+		return findings(problems)
 	}
 	if err == nil {
 		fmt.Fprintln(std.out, "the backup is whole")
@@ -160,7 +160,7 @@ func (c *Config) repair(ctx context.Context, std stdio, o storecheck.CheckOption
 	if len(said) == 0 {
 		return nil
 	}
-	return unwell(said...)
+	return findings(said)
 }
 
 func listed(problems []string, more bool) []string {

@@ -36,10 +36,10 @@ func completionCommand(_ context.Context, args []string, std stdio, env environm
 // choices returns the values of a flag that takes only a few; nil for any other flag.
 func (s setting) choices() []string {
 	switch {
-	case s.place == "LEVEL":
+	case s.placeholder == "LEVEL":
 		return []string{"debug", "info", "warn", "error"}
-	case strings.Contains(s.place, "|") && strings.ToLower(s.place) == s.place:
-		return strings.Split(s.place, "|")
+	case strings.Contains(s.placeholder, "|") && strings.ToLower(s.placeholder) == s.placeholder:
+		return strings.Split(s.placeholder, "|")
 	}
 	return nil
 }
@@ -128,9 +128,9 @@ func completeZsh(w io.Writer) {
 			case r.isBool:
 				spec = "*--" + r.name + "=-[" + inZsh.Replace(r.about) + "]::on or off:(true false)"
 			case r.choices() != nil:
-				spec += ":" + inZsh.Replace(r.place) + ":(" + strings.Join(r.choices(), " ") + ")"
+				spec += ":" + inZsh.Replace(r.placeholder) + ":(" + strings.Join(r.choices(), " ") + ")"
 			default:
-				spec += ":" + inZsh.Replace(r.place) + ":_files"
+				spec += ":" + inZsh.Replace(r.placeholder) + ":_files"
 			}
 			fmt.Fprintf(w, " \\\n\t\t%s", quoted(spec))
 		}

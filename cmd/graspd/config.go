@@ -107,20 +107,20 @@ func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logge
 }
 
 // node returns the settings of the node.
-func (c *Config) node(service grasp.Service, named named, log *slog.Logger) node.Config {
-	n := c.door(service, named.lists, log)
-	files := sharesOf(openFiles(), c.Engine.MaxRelays)
+func (c *Config) node(service grasp.Service, r resolved, log *slog.Logger) node.Config {
+	n := c.door(service, r.lists, log)
+	files := divideDescriptors(openFiles(), c.Engine.MaxRelays)
 	n.Connections, n.Rates, n.Proxies, n.AdminHosts = files.all, front.Rates{OpenTotal: files.clients, AnyTotal: max(files.all-1-files.all/64, 1)}, c.TrustedProxies, c.AdminHosts
-	n.Info, n.About, n.Look = c.Info, named.about, named.look
-	n.AdminKeys = named.admins
+	n.Info, n.About, n.Look = c.Info, r.about, r.look
+	n.AdminKeys = r.admins
 	if c.Private {
-		n.Private = &node.Private{Members: named.members}
+		n.Private = &node.Private{Members: r.members}
 	}
 	if c.Backups.Dir != "" {
 		n.Backups = &c.Backups
 	}
 	if c.Sync {
-		n.Sync = &node.Sync{Bootstrap: named.bootstrap, Index: named.index, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine(files.relays)}
+		n.Sync = &node.Sync{Bootstrap: r.bootstrap, Index: r.index, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine(files.relays)}
 	}
 	return n
 }
@@ -135,7 +135,7 @@ func (c *Config) engine(relays int) relaysync.Config {
 
 // storeOptions returns the settings of the store.
 func (c *Config) storeOptions() store.Options {
-	o := store.Options{CacheBytes: c.Cache, OpenTables: sharesOf(openFiles(), c.Engine.MaxRelays).tables, Floor: uint64(c.DiskFloor)}
+	o := store.Options{CacheBytes: c.Cache, OpenTables: divideDescriptors(openFiles(), c.Engine.MaxRelays).tables, Floor: uint64(c.DiskFloor)}
 	if c.DiskFloor <= 0 { // no floor: 0 would mean the default
 		o.Floor, o.InodeFloor = 1, 1
 	}

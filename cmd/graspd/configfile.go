@@ -16,13 +16,13 @@ const configBytes = 1 << 20
 
 // configSetting returns the flag of the configuration file. It is looked for before all other flags, as the file sets them.
 func configSetting() setting {
-	return setting{name: "config", place: "FILE", about: "TOML file with settings, which have the names of the flags; flags and variables win over it. graspd config writes one", set: func(string) error { return nil }}
+	return setting{name: "config", placeholder: "FILE", about: "TOML file with settings, which have the names of the flags; flags and variables win over it. graspd config writes one", set: func(string) error { return nil }}
 }
 
 // An environment keeps what it knows of a configuration file among the variables, under names that no variable can have.
 const (
-	originMark = "=" // behind the name of a variable that the file sets: the place in the file
-	flawsName  = "=" // what is wrong with the file, a line each
+	originMark      = "=" // behind the name of a variable that the file sets: the place in the file
+	fileProblemsKey = "=" // what is wrong with the file, a line each
 )
 
 // origin returns the place in the configuration file that set a variable; for any other variable its name.
@@ -33,17 +33,17 @@ func (e environment) origin(name string) string {
 	return name
 }
 
-// flaws says what is wrong with the configuration file.
-func (e environment) flaws() []string {
-	if e[flawsName] == "" {
+// fileProblems says what is wrong with the configuration file.
+func (e environment) fileProblems() []string {
+	if e[fileProblemsKey] == "" {
 		return nil
 	}
-	return strings.Split(e[flawsName], "\n")
+	return strings.Split(e[fileProblemsKey], "\n")
 }
 
-// underFile returns the environment with the settings of the configuration file that a command line names. A variable goes before the
+// withFile returns the environment with the settings of the configuration file that a command line names. A variable goes before the
 // file.
-func (e environment) underFile(c command, args []string) environment {
+func (e environment) withFile(c command, args []string) environment {
 	rows := c.rows(e)
 	if !slices.ContainsFunc(rows, func(r setting) bool { return r.name == "config" }) {
 		return e
@@ -59,15 +59,15 @@ func (e environment) underFile(c command, args []string) environment {
 	maps.Copy(out, e)
 	text, err := readText(name, configBytes)
 	if err != nil {
-		out[flawsName] = fmt.Sprintf("%s: %v", from, err)
+		out[fileProblemsKey] = fmt.Sprintf("%s: %v", from, err)
 		return out
 	}
 	out.take(name, text)
 	return out
 }
 
-// reread returns the environment with what the configuration file of serve says now.
-func (e environment) reread(args []string) environment {
+// reload returns the environment with what the configuration file of serve says now.
+func (e environment) reload(args []string) environment {
 	out := make(environment, len(e))
 	for name, value := range e {
 		if _, file := e[name+originMark]; !file && !strings.HasSuffix(name, originMark) {
@@ -75,7 +75,7 @@ func (e environment) reread(args []string) environment {
 		}
 	}
 	serve, _ := commandNamed("serve")
-	return out.underFile(serve, args)
+	return out.withFile(serve, args)
 }
 
 // flagValue returns the last value of a flag on a command line; "" without one.
@@ -118,7 +118,7 @@ func (e environment) take(name string, text []byte) {
 		case lines[x.Key] > 0:
 			wrong(fmt.Sprintf("%s: is set on line %d already", x.Key, lines[x.Key]))
 			continue
-		case x.Kind == conffile.List && !rows[at].many:
+		case x.Kind == conffile.List && !rows[at].isList:
 			wrong(x.Key + ": takes one value and no list")
 			continue
 		case x.Kind == conffile.Bool && !rows[at].isBool:
@@ -137,7 +137,7 @@ func (e environment) take(name string, text []byte) {
 	for i, p := range problems {
 		told[i] = fmt.Sprintf("%s:%d: %s", name, p.Line, strings.ReplaceAll(p.Text, "\n", " "))
 	}
-	e[flawsName] = strings.Join(told, "\n")
+	e[fileProblemsKey] = strings.Join(told, "\n")
 }
 
 // noSuchKey words the problem of a key that is no flag of serve.

@@ -223,7 +223,7 @@ func journalCommand(ctx context.Context, args []string, std stdio, env environme
 	}
 	path := fmt.Sprintf("/journal.json?most=%d", o.most)
 	if o.json {
-		return o.at.pass(ctx, std.out, path)
+		return o.at.printDocument(ctx, std.out, path)
 	}
 	var j admin.Journal
 	if err := o.at.read(ctx, path, &j); err != nil {
@@ -259,8 +259,8 @@ func (l listener) post(ctx context.Context, path string, form url.Values, to any
 	return l.ask(ctx, http.MethodPost, path, strings.NewReader(form.Encode()), to)
 }
 
-// pass prints a document of the listener as it is.
-func (l listener) pass(ctx context.Context, out io.Writer, path string) error {
+// printDocument prints a document of the listener as it is.
+func (l listener) printDocument(ctx context.Context, out io.Writer, path string) error {
 	b, err := l.send(ctx, http.MethodGet, path, nil)
 	if err == nil {
 		_, err = out.Write(b)
@@ -268,8 +268,8 @@ func (l listener) pass(ctx context.Context, out io.Writer, path string) error {
 	return err
 }
 
-// tell posts a form and prints the line of the answer.
-func (l listener) tell(ctx context.Context, out io.Writer, path string, form url.Values) error {
+// postLine posts a form and prints the line of the answer.
+func (l listener) postLine(ctx context.Context, out io.Writer, path string, form url.Values) error {
 	b, err := l.send(ctx, http.MethodPost, path, strings.NewReader(form.Encode()))
 	if err == nil {
 		_, err = fmt.Fprintln(out, safetext.Printable(strings.TrimSpace(string(b))))
@@ -310,7 +310,7 @@ func (l listener) send(ctx context.Context, method, path string, body io.Reader)
 		return nil, fmt.Errorf("read %s%s: %w", l.base, path, err)
 	}
 	if r.StatusCode != http.StatusOK {
-		return nil, unwell(strings.TrimSpace(string(b)))
+		return nil, findings{strings.TrimSpace(string(b))}
 	}
 	return b, nil
 }

@@ -78,18 +78,18 @@ func doctorCommand(ctx context.Context, args []string, std stdio, env environmen
 		return err
 	}
 	worst := doctor.Fine
-	tell := func(f doctor.Finding) { worst = max(worst, f.Level); printFinding(std.out, f) }
+	report := func(f doctor.Finding) { worst = max(worst, f.Level); printFinding(std.out, f) }
 	fmt.Fprintln(std.out, "this machine:")
-	examineHere(ctx, &o.Config, tell)
+	examineHere(ctx, &o.Config, report)
 	fmt.Fprintf(std.out, "\n%s, as its users see it:\n", at)
-	if _, err := doctor.Examine(ctx, thisWorld().examine(at, domain, o.HostsGit, o.publish), tell); err != nil {
+	if _, err := doctor.Examine(ctx, thisWorld().examine(at, domain, o.HostsGit, o.publish), report); err != nil {
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
 		return misused([]string{err.Error()})
 	}
 	if worst == doctor.Fault {
-		return unwell("something has to be mended: see FAIL above")
+		return findings{"something has to be mended: see FAIL above"}
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func checkOnce(ctx context.Context, c *Config, w world, service grasp.Service, s
 	case <-soon:
 	}
 	log = log.With("component", "check")
-	tell := func(f doctor.Finding) {
+	report := func(f doctor.Finding) {
 		switch {
 		case f.Level < doctor.Warning:
 			log.Debug("the check after the start found no fault", "what", f.What, "found", f.Text)
@@ -130,12 +130,12 @@ func checkOnce(ctx context.Context, c *Config, w world, service grasp.Service, s
 			log.Warn("the check after the start found a fault", "what", f.What, "found", f.Text, "mend", strings.ReplaceAll(f.Mend, "\n", " "))
 		}
 	}
-	examineHere(ctx, c, tell)
+	examineHere(ctx, c, report)
 	at := cmp.Or(c.Domain, service.String())
 	if !strings.HasPrefix(service.WebURL(), "https://") {
 		at = service.WebURL()
 	}
-	if _, err := doctor.Examine(ctx, w.examine(at, service, c.HostsGit, false), tell); err != nil && ctx.Err() == nil {
+	if _, err := doctor.Examine(ctx, w.examine(at, service, c.HostsGit, false), report); err != nil && ctx.Err() == nil {
 		log.Warn("the check after the start cannot be made", "error", err)
 	}
 }

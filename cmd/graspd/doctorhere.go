@@ -22,13 +22,13 @@ const (
 )
 
 // examineHere looks at this machine: disk, open files and git.
-func examineHere(ctx context.Context, c *Config, tell func(doctor.Finding)) {
+func examineHere(ctx context.Context, c *Config, report func(doctor.Finding)) {
 	for _, f := range examineDisks(c, store.SpaceIn, onOneDisk) {
-		tell(f)
+		report(f)
 	}
-	tell(examineFiles(openFiles()))
+	report(examineFiles(openFiles()))
 	if c.HostsGit {
-		tell(examineGit(ctx, c.Git.Program))
+		report(examineGit(ctx, c.Git.Program))
 	}
 }
 

@@ -20,7 +20,7 @@ func exportCommand(ctx context.Context, args []string, io stdio, env environment
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}
-	defer c.giveBack(&err)
+	defer c.restoreOwner(&err)
 	s, err := c.openToRead()
 	if err != nil {
 		return err

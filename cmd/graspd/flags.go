@@ -31,14 +31,14 @@ const (
 // setting is one row of the flag table: the name of a flag, its meaning, its default as text, and how a text becomes a value.
 type setting struct {
 	name, def, about string
-	place            string // the word for a value in the help; "" for a switch
+	placeholder      string // the word for a value in the help; "" for a switch
 	set              func(string) error
 	isBool           bool
-	many             bool // a list: several values count together
+	isList           bool // a list: several values count together
 }
 
 // as returns the setting with another word for its value in the help.
-func (s setting) as(place string) setting { s.place = place; return s }
+func (s setting) as(placeholder string) setting { s.placeholder = placeholder; return s }
 
 // env returns the environment variable of a flag.
 func (s setting) env() string {
@@ -141,11 +141,11 @@ func (c *Config) serveSettings() []setting {
 }
 
 func text(name, def, about string, v *string) setting {
-	return setting{name: name, place: "TEXT", def: def, about: about, set: func(s string) error { *v = s; return nil }}
+	return setting{name: name, placeholder: "TEXT", def: def, about: about, set: func(s string) error { *v = s; return nil }}
 }
 
 func list(name, def, about string, v *[]string) setting {
-	return setting{name: name, place: "LIST", def: def, about: about, many: true, set: func(s string) error {
+	return setting{name: name, placeholder: "LIST", def: def, about: about, isList: true, set: func(s string) error {
 		for _, x := range strings.Split(s, ",") {
 			if x = strings.TrimSpace(x); x != "" && !slices.Contains(*v, x) {
 				*v = append(*v, x)
@@ -156,7 +156,7 @@ func list(name, def, about string, v *[]string) setting {
 }
 
 func prefixes(name, def, about string, v *[]netip.Prefix) setting {
-	return setting{name: name, place: "LIST", def: def, about: about, many: true, set: func(s string) error {
+	return setting{name: name, placeholder: "LIST", def: def, about: about, isList: true, set: func(s string) error {
 		for _, x := range strings.Split(s, ",") {
 			if x = strings.TrimSpace(x); x == "" {
 				continue
@@ -190,8 +190,8 @@ func boolean(name, def, about string, v *bool) setting {
 }
 
 func duration(name string, def, least time.Duration, about string, v *time.Duration) setting {
-	return setting{name: name, place: "DURATION", def: spanText(def), about: about, set: func(s string) error {
-		d, err := parseSpan(s)
+	return setting{name: name, placeholder: "DURATION", def: durationText(def), about: about, set: func(s string) error {
+		d, err := parseDuration(s)
 		if err != nil {
 			return errors.New("want a duration such as 5s, 15m, 24h or 30d")
 		}
@@ -203,8 +203,8 @@ func duration(name string, def, least time.Duration, about string, v *time.Durat
 	}}
 }
 
-// parseSpan reads a duration as Go writes it, or whole days: 30d.
-func parseSpan(s string) (time.Duration, error) {
+// parseDuration reads a duration as Go writes it, or whole days: 30d.
+func parseDuration(s string) (time.Duration, error) {
 	if days, is := strings.CutSuffix(s, "d"); is {
 		n, err := strconv.ParseUint(days, 10, 16)
 		return time.Duration(n) * 24 * time.Hour, err
@@ -212,8 +212,8 @@ func parseSpan(s string) (time.Duration, error) {
 	return time.ParseDuration(s)
 }
 
-// spanText writes a duration without the units that are zero, and days from two on: 24h, not 24h0m0s; 30d, not 720h.
-func spanText(d time.Duration) string {
+// durationText writes a duration without the units that are zero, and days from two on: 24h, not 24h0m0s; 30d, not 720h.
+func durationText(d time.Duration) string {
 	if day := 24 * time.Hour; d >= 2*day && d%day == 0 {
 		return fmt.Sprintf("%dd", d/day)
 	}
@@ -228,7 +228,7 @@ func spanText(d time.Duration) string {
 }
 
 func number(name string, def, least, most int, about string, v *int) setting {
-	return setting{name: name, place: "N", def: strconv.Itoa(def), about: about, set: func(s string) error {
+	return setting{name: name, placeholder: "N", def: strconv.Itoa(def), about: about, set: func(s string) error {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < least || n > most {
 			return fmt.Errorf("want a number from %d to %d", least, most)
@@ -239,7 +239,7 @@ func number(name string, def, least, most int, about string, v *int) setting {
 }
 
 func size(name string, def, least int64, about string, v *int64) setting {
-	return setting{name: name, place: "SIZE", def: sizeText(def), about: about, set: func(s string) error {
+	return setting{name: name, placeholder: "SIZE", def: sizeText(def), about: about, set: func(s string) error {
 		n, err := parseSize(s)
 		if err != nil {
 			return errors.New("want a size such as 512MiB or 2GiB")
@@ -285,7 +285,7 @@ func parseSize(s string) (int64, error) {
 }
 
 func level(name, def, about string, v *slog.Level) setting {
-	return setting{name: name, place: "LEVEL", def: def, about: about, set: func(s string) error {
+	return setting{name: name, placeholder: "LEVEL", def: def, about: about, set: func(s string) error {
 		if !slices.Contains([]string{"debug", "info", "warn", "error"}, strings.ToLower(s)) {
 			return errors.New("want debug, info, warn or error")
 		}
@@ -294,7 +294,7 @@ func level(name, def, about string, v *slog.Level) setting {
 }
 
 func oneOf(name, def, about string, v *string, allowed ...string) setting {
-	return setting{name: name, place: strings.Join(allowed, "|"), def: def, about: about, set: func(s string) error {
+	return setting{name: name, placeholder: strings.Join(allowed, "|"), def: def, about: about, set: func(s string) error {
 		if !slices.Contains(allowed, s) {
 			return fmt.Errorf("want %s", strings.Join(allowed, " or "))
 		}
@@ -304,7 +304,7 @@ func oneOf(name, def, about string, v *string, allowed ...string) setting {
 }
 
 func pubkey(name, def, about string, v *string) setting {
-	return setting{name: name, place: "PUBKEY", def: def, about: about, set: func(s string) error {
+	return setting{name: name, placeholder: "PUBKEY", def: def, about: about, set: func(s string) error {
 		*v = s
 		if s == "" {
 			return nil
@@ -319,7 +319,7 @@ func pubkey(name, def, about string, v *string) setting {
 
 // webURL makes a flag for the address of a page or a picture.
 func webURL(name, def, about string, v *string) setting {
-	return setting{name: name, place: "URL", def: def, about: about, set: func(s string) error {
+	return setting{name: name, placeholder: "URL", def: def, about: about, set: func(s string) error {
 		if err := nip11.CheckURL(s); err != nil {
 			return err
 		}

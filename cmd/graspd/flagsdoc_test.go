@@ -41,8 +41,8 @@ func flagsPage(t *testing.T) string {
 			b.WriteString("\nIt takes the flags of `graspd serve`.\n")
 			continue
 		}
-		told, like := c.sorted(c.rows(nil))
-		for _, s := range told {
+		shown, shared := c.sections(c.rows(nil))
+		for _, s := range shown {
 			if c.grouped {
 				fmt.Fprintf(&b, "\n### %s\n", s.title)
 			}
@@ -51,8 +51,8 @@ func flagsPage(t *testing.T) string {
 				b.WriteString(flagLine(r))
 			}
 		}
-		if len(like) > 0 {
-			fmt.Fprintf(&b, "\nSeldom needed here, and the same as for `graspd serve`: `--%s`.\n", strings.Join(like, "`, `--"))
+		if len(shared) > 0 {
+			fmt.Fprintf(&b, "\nSeldom needed here, and the same as for `graspd serve`: `--%s`.\n", strings.Join(shared, "`, `--"))
 		}
 	}
 	if strings.Count(b.String(), "\n| `--") < 60 {
@@ -67,5 +67,5 @@ func flagLine(r setting) string {
 		def = "`" + r.def + "`"
 	}
 	cell := strings.NewReplacer("|", "\\|").Replace
-	return fmt.Sprintf("| `%s` | %s | %s |\n", cell(strings.TrimSpace("--"+r.name+" "+r.place)), def, cell(r.about))
+	return fmt.Sprintf("| `%s` | %s | %s |\n", cell(strings.TrimSpace("--"+r.name+" "+r.placeholder)), def, cell(r.about))
 }

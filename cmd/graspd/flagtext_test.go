@@ -18,7 +18,7 @@ func TestDefaultsAreWrittenAsTheyAreRead(t *testing.T) {
 	}
 	for d, want := range map[time.Duration]string{0: "0s", 5 * time.Second: "5s", 50 * time.Second: "50s", time.Minute: "1m", 10 * time.Minute: "10m", 24 * time.Hour: "24h",
 		90 * time.Minute: "1h30m", time.Hour + 10*time.Second: "1h0m10s", 61 * time.Second: "1m1s", 250 * time.Millisecond: "250ms"} {
-		if got := spanText(d); got != want {
+		if got := durationText(d); got != want {
 			t.Errorf("%v is %s, want %s", d, got, want)
 		}
 	}
@@ -28,8 +28,8 @@ func TestDefaultsAreWrittenAsTheyAreRead(t *testing.T) {
 		if got, err := parseSize(sizeText(n)); err != nil || got != n {
 			t.Fatalf("%d is %s, which is %d: %v", n, sizeText(n), got, err)
 		}
-		if got, err := time.ParseDuration(spanText(d)); err != nil || got != d {
-			t.Fatalf("%v is %s, which is %v: %v", d, spanText(d), got, err)
+		if got, err := time.ParseDuration(durationText(d)); err != nil || got != d {
+			t.Fatalf("%v is %s, which is %v: %v", d, durationText(d), got, err)
 		}
 	}
 }

@@ -32,9 +32,9 @@ func groups() []group {
 	}
 }
 
-// sorted sorts the flags of a command for its help. The flags of serve stand in its groups. Of another command, told has what matters to
-// it, and like has the names of other flags that it shares with serve.
-func (c command) sorted(rows []setting) (told []section, like []string) {
+// sections sorts the flags of a command for its help. The flags of serve stand in its groups. Of another command, shown has what matters to
+// it, and shared has the names of other flags that it shares with serve.
+func (c command) sections(rows []setting) (shown []section, shared []string) {
 	if c.grouped {
 		for _, g := range groups() {
 			s := section{title: g.title}
@@ -43,22 +43,22 @@ func (c command) sorted(rows []setting) (told []section, like []string) {
 					s.rows = append(s.rows, rows[i])
 				}
 			}
-			told = append(told, s)
+			shown = append(shown, s)
 		}
-		return told, nil
+		return shown, nil
 	}
 	s := section{title: "Flags"}
 	for _, r := range rows {
 		if slices.Contains(c.seldom, r.name) {
-			like = append(like, r.name)
+			shared = append(shared, r.name)
 		} else {
 			s.rows = append(s.rows, r)
 		}
 	}
 	if len(s.rows) > 0 {
-		told = append(told, s)
+		shown = append(shown, s)
 	}
-	return told, like
+	return shown, shared
 }
 
 // section has flags under a title.
@@ -77,10 +77,10 @@ func usage(w io.Writer) {
 		fmt.Fprintf(w, "  graspd %-10s %-16s %s\n", c.name, c.args, c.about)
 	}
 	serve := commands()[0]
-	told, _ := serve.sorted(serve.rows(nil))
-	fmt.Fprintf(w, "\n%s, all of graspd serve:\n\n", told[0].title)
-	for _, r := range told[0].rows {
-		r.tell(w)
+	shown, _ := serve.sections(serve.rows(nil))
+	fmt.Fprintf(w, "\n%s, all of graspd serve:\n\n", shown[0].title)
+	for _, r := range shown[0].rows {
+		r.writeHelp(w)
 	}
 	fmt.Fprintf(w, "\nFor example:\n\n  %s\n", serve.example)
 	fmt.Fprint(w, "\nTo try it on this machine alone: graspd demo. \"graspd help COMMAND\" lists the flags of a command.\n")
@@ -93,16 +93,16 @@ func helpOn(w io.Writer, name string, rows []setting) {
 	if c.example != "" {
 		fmt.Fprintf(w, "\nFor example:\n\n  %s\n", c.example)
 	}
-	told, like := c.sorted(rows)
-	for _, s := range told {
+	shown, shared := c.sections(rows)
+	for _, s := range shown {
 		fmt.Fprintf(w, "\n%s:\n\n", s.title)
 		for _, r := range s.rows {
-			r.tell(w)
+			r.writeHelp(w)
 		}
 	}
-	if len(like) > 0 {
+	if len(shared) > 0 {
 		fmt.Fprint(w, "\nSeldom needed here, and the same as for graspd serve:\n")
-		for _, line := range wrap("--"+strings.Join(like, ", --"), helpWidth-2) {
+		for _, line := range wrap("--"+strings.Join(shared, ", --"), helpWidth-2) {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
@@ -119,11 +119,11 @@ func helpOn(w io.Writer, name string, rows []setting) {
 	}
 }
 
-// tell writes what a flag is for.
-func (s setting) tell(w io.Writer) {
+// writeHelp writes what a flag is for.
+func (s setting) writeHelp(w io.Writer) {
 	name := "--" + s.name
-	if s.place != "" {
-		name += " " + s.place
+	if s.placeholder != "" {
+		name += " " + s.placeholder
 	}
 	about := s.about
 	if s.def != "" && s.def != "false" {

@@ -47,7 +47,7 @@ func TestHelpShowsEveryFlag(t *testing.T) {
 			}
 			words := strings.FieldsFunc(out, func(r rune) bool { return r == ' ' || r == '\n' || r == ',' })
 			for _, r := range c.rows(nil) {
-				whole := strings.Contains(out, strings.TrimSpace("\n  --"+r.name+" "+r.place)+"\n        ")
+				whole := strings.Contains(out, strings.TrimSpace("\n  --"+r.name+" "+r.placeholder)+"\n        ")
 				if seldom := slices.Contains(c.seldom, r.name); whole == seldom || !slices.Contains(words, "--"+r.name) {
 					t.Errorf("%v: --%s is shown whole: %v", args, r.name, whole)
 				}
@@ -70,11 +70,11 @@ func TestHelpShowsEveryFlag(t *testing.T) {
 func TestHelpOfAFlag(t *testing.T) {
 	var flags Config
 	for _, r := range flags.settings() {
-		if (r.place == "") != r.isBool {
-			t.Errorf("--%s: %q stands for its value", r.name, r.place)
+		if (r.placeholder == "") != r.isBool {
+			t.Errorf("--%s: %q stands for its value", r.name, r.placeholder)
 		}
 		var b strings.Builder
-		r.tell(&b)
+		r.writeHelp(&b)
 		text := strings.Join(strings.Fields(b.String()), " ")
 		if told := strings.Contains(text, "(default "+r.def+")"); told != (r.def != "" && r.def != "false") || !strings.Contains(text, r.about) {
 			t.Errorf("--%s, default %q: %s", r.name, r.def, text)

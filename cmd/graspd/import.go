@@ -49,7 +49,7 @@ func importCommand(ctx context.Context, args []string, std stdio, env environmen
 	defer func() { err = errors.Join(err, file.Close()) }()
 	screen := screenOf(std.err, c.Quiet)
 	std.err = above(screen, std.err)
-	defer c.giveBack(&err)
+	defer c.restoreOwner(&err)
 	s, door, err := node.OpenDoor(c.door(service, lists, newLogger(c, std.err)))
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func runImport(ctx context.Context, door *ingest.Door, service grasp.Service, fi
 	var g errgroup.Group
 	g.Go(func() error { return door.Run(doorCtx) })
 	t := newTally()
-	err := feedAll(ctx, door, &measured{ReadSeeker: file, size: sizeOf(file), meter: p, tally: t}, t, std.err)
+	err := feedAll(ctx, door, &progressReader{ReadSeeker: file, size: sizeOf(file), meter: p, tally: t}, t, std.err)
 	p.End()
 	stop()
 	err = errors.Join(err, g.Wait())
@@ -73,7 +73,7 @@ func runImport(ctx context.Context, door *ingest.Door, service grasp.Service, fi
 	for _, line := range t.reasons(service) {
 		fmt.Fprintln(std.out, line)
 	}
-	if hint := t.elseDomain(door.Unlisted(), service); hint != "" && t.count(policy.Unlisted) > 0 {
+	if hint := t.suggestDomain(door.Unlisted(), service); hint != "" && t.count(policy.Unlisted) > 0 {
 		fmt.Fprintln(std.out, hint)
 	}
 	if err == nil && t.nothing() {
@@ -102,22 +102,22 @@ func feedAll(ctx context.Context, door *ingest.Door, file io.ReadSeeker, t *tall
 	}
 }
 
-// measured is a file that shows how much of it has been read.
-type measured struct {
+// progressReader is a file that shows how much of it has been read.
+type progressReader struct {
 	io.ReadSeeker
 	read, size int64
 	meter      *progress.Meter
 	tally      *tally
 }
 
-func (m *measured) Read(b []byte) (int, error) {
+func (m *progressReader) Read(b []byte) (int, error) {
 	n, err := m.ReadSeeker.Read(b)
 	m.read += int64(n)
 	m.meter.Show(m.read, m.size, int64(m.tally.total()))
 	return n, err
 }
 
-func (m *measured) Seek(offset int64, whence int) (at int64, err error) {
+func (m *progressReader) Seek(offset int64, whence int) (at int64, err error) {
 	m.read, err = m.ReadSeeker.Seek(offset, whence)
 	return m.read, err
 }

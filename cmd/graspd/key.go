@@ -91,7 +91,7 @@ func (o *keyOptions) take(name string, std stdio) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	defer o.giveBack(&err)
+	defer o.restoreOwner(&err)
 	switch err := node.SetKey(o.Data, key, o.replace); {
 	case errors.Is(err, store.ErrInUse):
 		return fmt.Errorf("%w; a running relay keeps the key that it has", err)

@@ -98,7 +98,7 @@ func readList(flag string, entries []string, add func(string) error) []string {
 		}
 		p.text(name, text, add)
 	}
-	return p.told()
+	return p.all()
 }
 
 // text hands the entries of a file to add.
@@ -169,7 +169,7 @@ func (p *problemList) add(line string) {
 	p.lines = append(p.lines, line)
 }
 
-func (p *problemList) told() []string {
+func (p *problemList) all() []string {
 	if p.more > 0 {
 		return append(p.lines, fmt.Sprintf("%s: %d more problems", p.flag, p.more))
 	}

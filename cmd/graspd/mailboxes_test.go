@@ -43,12 +43,12 @@ func TestMailboxFlags(t *testing.T) {
 		{[]string{"--mailboxes", "--index-relays", "wss://a.example,nonsense"}, `--index-relays: "nonsense" is not allowed`},
 	} {
 		var out bytes.Buffer
-		_, problems, err := settleServe(append([]string{"--data", t.TempDir()}, tc.args...), stdio{out: &out, err: &out}, environment{})
+		_, problems, err := loadSettings(append([]string{"--data", t.TempDir()}, tc.args...), stdio{out: &out, err: &out}, environment{})
 		if err != nil || len(problems) != 1 || !strings.Contains(problems[0], tc.want) {
 			t.Errorf("%v: %q, %v", tc.args, problems, err)
 		}
 	}
-	s, problems, err := settleServe([]string{"--mailboxes", "--index-relays", "wss://a.example,WSS://A.example/,wss://b.example"}, stdio{}, environment{})
+	s, problems, err := loadSettings([]string{"--mailboxes", "--index-relays", "wss://a.example,WSS://A.example/,wss://b.example"}, stdio{}, environment{})
 	if index, _ := s.index(); err != nil || len(problems) > 0 || len(index) != 2 || !s.Mailboxes {
 		t.Errorf("%v %q, %v", index, problems, err)
 	}

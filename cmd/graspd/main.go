@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, io stdio, env environment) int {
 		fmt.Fprintf(io.err, "graspd: %s\n", noSuchCommand(name))
 		return exitUsage
 	}
-	return exitCode(c.run(ctx, args, io, env.underFile(c, args)), io.err)
+	return exitCode(c.run(ctx, args, io, env.withFile(c, args)), io.err)
 }
 
 // commandOf returns the command that a command line means, and the arguments of that command. Without a name the command is serve.
@@ -159,43 +159,50 @@ func help(names []string, io stdio, env environment) int {
 	return exitOK
 }
 
-// trouble is an error with several lines for the operator, and with an exit code.
-type trouble struct {
-	code     int
-	problems []string
-}
+// usageError has everything that is wrong with a command line or with the settings.
+type usageError []string
 
-func (t *trouble) Error() string { return strings.Join(t.problems, "\n") }
+func (e usageError) Error() string { return strings.Join(e, "\n") }
+
+// findings is an error with what the operator should look after.
+type findings []string
+
+func (f findings) Error() string { return strings.Join(f, "\n") }
 
 // misused returns an error with everything that is wrong with a command line; nil where nothing is.
 func misused(problems []string) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return &trouble{exitUsage, problems}
+	return usageError(problems)
 }
-
-// unwell returns an error with what the operator should look after.
-func unwell(problems ...string) error { return &trouble{exitFail, problems} }
 
 // exitCode prints an error, one line per problem, and returns the exit code.
 func exitCode(err error, w io.Writer) int {
-	var t *trouble
+	var usage usageError
+	var found findings
 	var blind unreadable
 	switch {
 	case err == nil, errors.Is(err, errHelp):
 		return exitOK
-	case errors.As(err, &t):
-		for _, p := range t.problems {
-			fmt.Fprintf(w, "graspd: %s\n", p)
-		}
-		return t.code
+	case errors.As(err, &usage):
+		return say(w, usage, exitUsage)
+	case errors.As(err, &found):
+		return say(w, found, exitFail)
 	}
 	fmt.Fprintf(w, "graspd: %s%s\n", oneLine(err), advice(err))
 	if errors.As(err, &blind) {
 		return exitUsage
 	}
 	return exitFail
+}
+
+// say prints the lines of an error, and returns the exit code that it has.
+func say(w io.Writer, lines []string, code int) int {
+	for _, l := range lines {
+		fmt.Fprintf(w, "graspd: %s\n", l)
+	}
+	return code
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

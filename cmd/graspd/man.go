@@ -48,8 +48,8 @@ func manualPage(w io.Writer) {
 			fmt.Fprint(w, ".PP\nIt takes the flags of graspd serve.\n")
 			continue
 		}
-		told, like := c.sorted(c.rows(nil))
-		for _, s := range told {
+		shown, shared := c.sections(c.rows(nil))
+		for _, s := range shown {
 			if c.grouped {
 				fmt.Fprintf(w, ".PP\n.B %s\n", roff(s.title))
 			}
@@ -58,11 +58,11 @@ func manualPage(w io.Writer) {
 				if r.def != "" {
 					about += " (default " + r.def + ")"
 				}
-				fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(strings.TrimSpace("--"+r.name+" "+r.place)), roff(sentence(about)))
+				fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(strings.TrimSpace("--"+r.name+" "+r.placeholder)), roff(sentence(about)))
 			}
 		}
-		if len(like) > 0 {
-			fmt.Fprintf(w, ".PP\nAs for graspd serve: %s.\n", roff("--"+strings.Join(like, ", --")))
+		if len(shared) > 0 {
+			fmt.Fprintf(w, ".PP\nAs for graspd serve: %s.\n", roff("--"+strings.Join(shared, ", --")))
 		}
 	}
 	fmt.Fprintf(w, ".SH ENVIRONMENT\n%s\n", roff("Each flag has a variable: --log-level is "+variables+"LOG_LEVEL. A flag wins over its variable, a variable over the file of --config, and the file over the default."))

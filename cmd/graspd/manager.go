@@ -24,8 +24,8 @@ func managerOf(log *slog.Logger) manager {
 	return manager{socket, log}
 }
 
-// tell tells the service manager a state. Where that fails it only warns: the relay runs all the same.
-func (m manager) tell(state string) {
+// notify tells the service manager a state. Where that fails it only warns: the relay runs all the same.
+func (m manager) notify(state string) {
 	if err := systemd.Tell(m.socket, state); err != nil {
 		m.log.Warn("graspd cannot tell systemd", "what", state, "error", err)
 	}
@@ -34,7 +34,7 @@ func (m manager) tell(state string) {
 // tellEnd waits until ctx ends, and tells the service manager that graspd stops.
 func (m manager) tellEnd(ctx context.Context) {
 	<-ctx.Done()
-	m.tell(systemd.Stopping)
+	m.notify(systemd.Stopping)
 }
 
 // during calls f, which reads the settings anew, and tells the service manager before and after.
@@ -45,9 +45,9 @@ func (m manager) during(f func()) {
 		f()
 		return
 	}
-	m.tell(state)
+	m.notify(state)
 	f()
-	m.tell(systemd.Ready)
+	m.notify(systemd.Ready)
 }
 
 // served is a listener that calls first once, before it accepts the first connection.

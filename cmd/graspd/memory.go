@@ -27,32 +27,32 @@ const (
 	leastSpare = 16 << 20         // bytes that the process keeps in any case, besides an eighth of what lives
 )
 
-// footing has the figures of the process's memory, in bytes.
-type footing struct {
+// memoryUse has the figures of the process's memory, in bytes.
+type memoryUse struct {
 	allocated uint64 // since its start
 	live      uint64 // as of the last collection
 	spare     uint64 // what a collection now could give back, at most
 }
 
-// readFooting reads the figures from the runtime.
-func readFooting() footing {
+// readMemory reads the figures from the runtime.
+func readMemory() memoryUse {
 	s := []metrics.Sample{
 		{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
 		{Name: "/memory/classes/heap/free:bytes"},
 	}
 	metrics.Read(s)
 	allocated, live, objects, free := s[0].Value.Uint64(), s[1].Value.Uint64(), s[2].Value.Uint64(), s[3].Value.Uint64()
-	return footing{allocated: allocated, live: live, spare: free + objects - min(live, objects)}
+	return memoryUse{allocated: allocated, live: live, spare: free + objects - min(live, objects)}
 }
 
 // calm reports whether the process has allocated little since it had allocated before bytes.
-func (u footing) calm(before uint64) bool { return u.allocated-before <= calmBytes }
+func (u memoryUse) calm(before uint64) bool { return u.allocated-before <= calmBytes }
 
 // tooMuch reports whether the spare memory is worth a collection.
-func (u footing) tooMuch() bool { return u.spare > leastSpare+u.live/8 }
+func (u memoryUse) tooMuch() bool { return u.spare > leastSpare+u.live/8 }
 
-// tendMemory gives memory back until ctx ends.
-func tendMemory(ctx context.Context, read func() footing, giveBack func()) {
+// returnMemory gives memory back until ctx ends.
+func returnMemory(ctx context.Context, read func() memoryUse, release func()) {
 	t := time.NewTicker(calmTime)
 	defer t.Stop()
 	busy := true
@@ -68,7 +68,7 @@ func tendMemory(ctx context.Context, read func() footing, giveBack func()) {
 			busy = true
 		case busy || u.tooMuch():
 			busy = false
-			giveBack()
+			release()
 		}
 		before = u.allocated
 	}

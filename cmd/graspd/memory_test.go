@@ -28,8 +28,8 @@ func TestMemoryGoesBackWhenItIsCalm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var mu sync.Mutex
-		now, givenBack := footing{allocated: 1 << 40, live: 80 << 20, spare: 1 << 30}, 0
-		read := func() footing {
+		now, givenBack := memoryUse{allocated: 1 << 40, live: 80 << 20, spare: 1 << 30}, 0
+		read := func() memoryUse {
 			mu.Lock()
 			defer mu.Unlock()
 			return now
@@ -37,7 +37,7 @@ func TestMemoryGoesBackWhenItIsCalm(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			tendMemory(ctx, read, func() {
+			returnMemory(ctx, read, func() {
 				mu.Lock()
 				defer mu.Unlock()
 				now.spare = 0
@@ -75,11 +75,11 @@ func TestMemoryGoesBackWhenItIsCalm(t *testing.T) {
 
 func TestFootingTellsWhatIsToSpare(t *testing.T) {
 	runtime.GC()
-	before := readFooting()
+	before := readMemory()
 	for range 64 {
 		sink = make([]byte, 1<<20)
 	}
-	u := readFooting()
+	u := readMemory()
 	if u.allocated-before.allocated < 64<<20 {
 		t.Errorf("64 MiB were allocated, told are %d bytes", u.allocated-before.allocated)
 	}
@@ -87,7 +87,7 @@ func TestFootingTellsWhatIsToSpare(t *testing.T) {
 		t.Errorf("before %+v, then %+v", before, u)
 	}
 	debug.FreeOSMemory()
-	if now := readFooting(); now.spare > 16<<20 {
+	if now := readMemory(); now.spare > 16<<20 {
 		t.Errorf("all is given back, and %d bytes are to spare", now.spare)
 	}
 }

@@ -14,7 +14,7 @@ var errHelp = errors.New("help was asked for")
 // parse fills the settings from the defaults, the configuration file, the environment and the command line; a later one goes before an
 // earlier one. It returns the remaining arguments and every problem. It fails with errHelp after it has printed the help.
 func parse(command string, rows []setting, args []string, std stdio, env environment) ([]string, []string, error) {
-	problems := slices.Concat(env.flaws(), env.unknown())
+	problems := slices.Concat(env.fileProblems(), env.unknown())
 	given := make(map[string][]string)
 	fs := flag.NewFlagSet("graspd "+command, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)

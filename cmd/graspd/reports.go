@@ -58,10 +58,10 @@ func reportsCommand(ctx context.Context, args []string, std stdio, env environme
 		_, err = fmt.Fprintf(std.out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, safetext.Printable(c.Subject.String()), hasGone(c), statustext.Day(c.Keep), c.N)
 		return err
 	case o.dismiss != "":
-		return o.at.tell(ctx, std.out, "/dismiss", form)
+		return o.at.postLine(ctx, std.out, "/dismiss", form)
 	}
 	if o.json {
-		return o.at.pass(ctx, std.out, "/reports.json")
+		return o.at.printDocument(ctx, std.out, "/reports.json")
 	}
 	var q admin.ReportQueue
 	if err := o.at.read(ctx, "/reports.json", &q); err != nil {

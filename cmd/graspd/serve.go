@@ -28,12 +28,12 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // from the start on, as an early SIGHUP would end the process
 	defer signal.Stop(hangups)
-	start, problems, err := settleServe(args, io, env)
+	start, problems, err := loadSettings(args, io, env)
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}
-	again := func() (settled, []string) {
-		s, problems, err := settleServe(args, io, env.reread(args))
+	again := func() (loadedSettings, []string) {
+		s, problems, err := loadSettings(args, io, env.reload(args))
 		if err != nil {
 			problems = append(problems, err.Error())
 		}
@@ -57,26 +57,26 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	boundGarbage(env)
 	screen := screenOf(io.err, c.Quiet || c.LogFormat == logs.JSON)
 	log := newLogger(c, above(screen, io.err))
-	n, err := node.New(c.node(service, start.named, log))
+	n, err := node.New(c.node(service, start.resolved, log))
 	if err != nil {
-		return errors.Join(orElse(err), l.Close())
+		return errors.Join(withGitAdvice(err), l.Close())
 	}
 	for _, flag := range overruled(start.Config, l) {
 		log.Warn("systemd listens at another address than this setting says", "setting", flag)
 	}
-	for _, u := range start.named.bootstrap {
+	for _, u := range start.resolved.bootstrap {
 		if n.Service().Is(u) {
 			log.Warn("a bootstrap relay is this relay itself, which graspd never asks", "relay", u, "mend", "name another address of the relay that is meant (docs/MOVING.md)")
 		}
 	}
 	greet(io.out, c, n, l)
 	by := managerOf(log)
-	reread := func(ctx context.Context) { rereadOn(ctx, start, again, n, hangups, by) }
-	return errors.Join(serveOn(ctx, c, n, l, screen, log, by, reread), n.Close())
+	reload := func(ctx context.Context) { reloadOn(ctx, start, again, n, hangups, by) }
+	return errors.Join(serveOn(ctx, c, n, l, screen, log, by, reload), n.Close())
 }
 
-// orElse adds to the error of an unfit git program what else the operator can do.
-func orElse(err error) error {
+// withGitAdvice adds to the error of an unfit git program what else the operator can do.
+func withGitAdvice(err error) error {
 	if unfit := new(gitproc.UnfitError); errors.As(err, &unfit) {
 		return fmt.Errorf("%w, name another one with --git-program, or host no repositories with --git=false", err)
 	}
@@ -84,13 +84,13 @@ func orElse(err error) error {
 }
 
 // serveOn runs the node and what goes on beside it.
-func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, screen *progress.Screen, log *slog.Logger, by manager, reread func(context.Context)) error {
+func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, screen *progress.Screen, log *slog.Logger, by manager, reload func(context.Context)) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { by.tellEnd(gctx); return nil })
-	l.Public = &served{Listener: l.Public, first: func() { by.tell(systemd.Ready) }}
-	g.Go(func() error { reread(gctx); return nil })
-	g.Go(func() error { tendMemory(gctx, readFooting, debug.FreeOSMemory); return nil })
-	g.Go(func() error { sayNothingCarried(gctx, n); return nil })
+	l.Public = &served{Listener: l.Public, first: func() { by.notify(systemd.Ready) }}
+	g.Go(func() error { reload(gctx); return nil })
+	g.Go(func() error { returnMemory(gctx, readMemory, debug.FreeOSMemory); return nil })
+	g.Go(func() error { warnNothingHosted(gctx, n); return nil })
 	if screen != nil && n.Engine != nil {
 		g.Go(func() error { showCatchup(gctx, n.Engine, c.SyncBatchWindow, screen); return nil })
 	}

@@ -23,7 +23,7 @@ func TestDurationsInDays(t *testing.T) {
 		}
 	}
 	for d, want := range map[time.Duration]string{24 * time.Hour: "24h", 36 * time.Hour: "36h", 48 * time.Hour: "2d", 0: "0s", 49 * time.Hour: "49h"} {
-		if got := spanText(d); got != want {
+		if got := durationText(d); got != want {
 			t.Errorf("%v is written %s", d, got)
 		}
 	}

@@ -104,9 +104,9 @@ func statusCommand(ctx context.Context, args []string, std stdio, env environmen
 	}
 	switch {
 	case o.health:
-		return o.tell(ctx, std.out, http.MethodGet, "/healthz")
+		return o.printLine(ctx, std.out, http.MethodGet, "/healthz")
 	case o.retry != "":
-		return o.tell(ctx, std.out, http.MethodPost, "/retry?url="+url.QueryEscape(o.retry))
+		return o.printLine(ctx, std.out, http.MethodPost, "/retry?url="+url.QueryEscape(o.retry))
 	case !o.watch:
 		o.width = o.room(std.out)
 		return o.show(ctx, std.out)
@@ -165,7 +165,7 @@ func (o statusOptions) show(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if len(p.Problems) > 0 {
-		return unwell(p.Problems...)
+		return findings(p.Problems)
 	}
 	return nil
 }
@@ -212,15 +212,15 @@ func (o statusOptions) read(ctx context.Context, path string, to any) ([]byte, e
 	return text, nil
 }
 
-// tell makes a request and prints the line of the answer. An answer other than 200 is an error with that line.
-func (o statusOptions) tell(ctx context.Context, out io.Writer, method, path string) error {
+// printLine makes a request and prints the line of the answer. An answer other than 200 is an error with that line.
+func (o statusOptions) printLine(ctx context.Context, out io.Writer, method, path string) error {
 	code, b, err := o.ask(ctx, method, path)
 	if err != nil {
 		return err
 	}
 	line := strings.TrimSpace(string(b))
 	if code != http.StatusOK {
-		return unwell(line)
+		return findings{line}
 	}
 	_, err = fmt.Fprintln(out, line)
 	return err

@@ -148,9 +148,9 @@ func (t *tally) reasons(service grasp.Service) []string {
 	return lines
 }
 
-// elseDomain advises another --domain where the announcements list other services: the name that most of them list. It returns "" where
+// suggestDomain advises another --domain where the announcements list other services: the name that most of them list. It returns "" where
 // there is none, and where service took more announcements.
-func (t *tally) elseDomain(seen status.Nothing, service grasp.Service) string {
+func (t *tally) suggestDomain(seen status.Nothing, service grasp.Service) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, x := range seen.Names {

@@ -68,8 +68,8 @@ func writeConfig(w io.Writer, rows []setting, inForce map[string][]string, chang
 	if note != "" {
 		fmt.Fprintf(w, "# %s\n", note)
 	}
-	told, _ := command{grouped: true}.sorted(rows)
-	for _, s := range told {
+	shown, _ := command{grouped: true}.sections(rows)
+	for _, s := range shown {
 		rows := slices.DeleteFunc(s.rows, func(r setting) bool { return r.name == "config" })
 		if len(rows) == 0 {
 			continue
@@ -100,7 +100,7 @@ func writeConfig(w io.Writer, rows []setting, inForce map[string][]string, chang
 func (s setting) entry(values []string) conffile.Entry {
 	e := conffile.Entry{Key: s.name, Values: values[len(values)-1:]}
 	switch {
-	case s.many:
+	case s.isList:
 		e.Kind, e.Values = conffile.List, nil
 		for _, v := range values {
 			for _, x := range strings.Split(v, ",") {
@@ -111,7 +111,7 @@ func (s setting) entry(values []string) conffile.Entry {
 		}
 	case s.isBool:
 		e.Kind, e.Values = conffile.Bool, []string{fmt.Sprint(truth(e.Values[0]))}
-	case s.place == "N":
+	case s.placeholder == "N":
 		e.Kind = conffile.Number
 	}
 	return e

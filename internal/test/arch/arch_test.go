@@ -25,7 +25,7 @@ var impure = []string{"context", "sync", "sync/atomic", "net", "net/http", "os",
 // goroutines names the files in which `go` or a Go method may stand, as the
 // goroutine table of docs/ARCHITECTURE.md does.
 var goroutines = []string{
-	"cmd/graspd/importing.go", "cmd/graspd/import.go", "cmd/graspd/serve.go",
+	"cmd/graspd/importfeed.go", "cmd/graspd/import.go", "cmd/graspd/serve.go",
 	"internal/demo/demo.go", "internal/node/run.go",
 	"internal/git/githttp/cache.go", "internal/git/githttp/pusher.go",
 	"internal/git/gitproc/run.go",

@@ -9,9 +9,9 @@ import (
 	"github.com/graspd/graspd/internal/serve/web"
 )
 
-// named has the relays, keys and lists that the settings name, many of them in files, and the look of pages. It is read once per start or
-// reread.
-type named struct {
+// resolved has the relays, keys and lists that the settings name, many of them in files, and the look of pages. It is read once per start or
+// reload.
+type resolved struct {
 	bootstrap, index []grasp.RelayURL
 	admins           []nostr.PubKey
 	members          policy.PubKeys
@@ -21,17 +21,17 @@ type named struct {
 }
 
 // read reads everything that the settings name. It returns all problems: with what they name, and with settings that do not go together.
-func (c *Config) read() (n named, problems []string) {
+func (c *Config) read() (r resolved, problems []string) {
 	if _, err := c.service(); err != nil {
 		problems = append(problems, err.Error())
 	}
 	var found [7][]string
-	n.bootstrap, found[0] = c.bootstrap()
-	n.index, found[1] = c.index()
-	n.admins, found[2] = c.admins()
-	n.members, found[3] = c.members()
-	n.lists, found[4] = c.lists()
-	n.about, found[5] = c.about()
-	n.look, found[6] = c.look()
-	return n, slices.Concat(problems, slices.Concat(found[:]...), c.archive(), c.backupsBeside())
+	r.bootstrap, found[0] = c.bootstrap()
+	r.index, found[1] = c.index()
+	r.admins, found[2] = c.admins()
+	r.members, found[3] = c.members()
+	r.lists, found[4] = c.lists()
+	r.about, found[5] = c.about()
+	r.look, found[6] = c.look()
+	return r, slices.Concat(problems, slices.Concat(found[:]...), c.archive(), c.backupsBeside())
 }

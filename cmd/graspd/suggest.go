@@ -38,20 +38,20 @@ func noSuchCommand(name string) string {
 	return fmt.Sprintf("there is no command %q (see graspd --help)", name)
 }
 
-// nearest returns the name with the fewest slips to a word, at most two, and the first of equals. A word in which the slips would be half of
+// nearest returns the name with the least editDistance to a word, at most two, and the first of equals. A word of which that is half of
 // the letters or more has none, as chance makes other names of short words.
 func nearest(word string, names []string) (string, bool) {
 	best, within := "", 3
 	for _, n := range names {
-		if d := slips(word, n); d < within {
+		if d := editDistance(word, n); d < within {
 			best, within = n, d
 		}
 	}
 	return best, best != "" && 2*within < len(word)
 }
 
-// slips returns how many letters must be put in, left out, changed or swapped with the next to make one word of the other.
-func slips(a, b string) int {
+// editDistance returns how many letters must be put in, left out, changed or swapped with the next to make one word of the other.
+func editDistance(a, b string) int {
 	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
 	for j := range rows[0] {
 		rows[0][j] = j

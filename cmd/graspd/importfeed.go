@@ -54,7 +54,7 @@ var errInterrupted = errors.New("interrupted")
 // feed submits the events of in, which stand in lines or in one array, one by one and waits until all are decided. From the second pass on it submits only the events that
 // wait for others.
 func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tally, problems io.Writer) error {
-	src := door.Source(ingest.SourceConfig{Label: "import", Direct: pass > 1, Bearer: operator})
+	src := door.Source(ingest.SourceConfig{Label: "import", Direct: pass > 1, Bearer: asAuthor})
 	defer src.Close()
 	var open sync.WaitGroup
 	defer open.Wait()
@@ -98,5 +98,5 @@ func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tal
 	}
 }
 
-// operator counts the operator as the author of each event: an export may hold protected events (NIP-70), which only their authors may bring.
-func operator(*nostr.Event) policy.Bearer { return policy.Author }
+// asAuthor counts the operator as the author of each event: an export may hold protected events (NIP-70), which only their authors may bring.
+func asAuthor(*nostr.Event) policy.Bearer { return policy.Author }

@@ -19,20 +19,20 @@ const (
 	gitFiles   = 500 // pipes of git's processes, packs that are received, sent or kept
 )
 
-// shares says how many file descriptors each part of the process may have.
-type shares struct {
+// fdShares says how many file descriptors each part of the process may have.
+type fdShares struct {
 	clients int // WebSockets
 	all     int // connections of clients
 	relays  int // connections to other relays
 	tables  int // tables of the store
 }
 
-// sharesOf divides that many descriptors where so many relays are wanted. Without these bounds the descriptors would be gone before the places:
+// divideDescriptors divides that many descriptors where so many relays are wanted. Without these bounds the descriptors would be gone before the places:
 // the store could not open a table, and the places kept for addresses that have none yet would be worth nothing.
-func sharesOf(files uint64, relays int) shares {
+func divideDescriptors(files uint64, relays int) fdShares {
 	n := int(min(files, math.MaxInt32))
 	part := func(of int) int { return max(1, min(of, n/8)) }
-	s := shares{relays: max(1, min(relays, n/4)), tables: part(tableFiles)}
+	s := fdShares{relays: max(1, min(relays, n/4)), tables: part(tableFiles)}
 	s.all = min(max(n-s.relays-s.tables-part(ownFiles)-part(gitFiles), 1), mostClients+mostOthers)
 	s.clients = s.all - min(s.all/10, mostOthers)
 	return s

@@ -38,7 +38,7 @@ func TestSlips(t *testing.T) {
 		{"", "", 0}, {"", "ab", 2}, {"listen", "listen", 0}, {"lisen", "listen", 1}, {"listten", "listen", 1},
 		{"domian", "domain", 1}, {"domaim", "domain", 1}, {"doamni", "domain", 2}, {"abc", "xyz", 3}, {"abc", "", 3},
 	} {
-		if got := slips(tt.a, tt.b); got != tt.want {
+		if got := editDistance(tt.a, tt.b); got != tt.want {
 			t.Errorf("%q and %q: %d, want %d", tt.a, tt.b, got, tt.want)
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// root is the id of the user whose files ownedAs gives away.
+// root is the id of the user whose files chownLike gives away.
 const root = 0
 
-// ownedAs gives the files of root in dir to the owner of data, so that a command of root leaves no file that the relay's user cannot use. It
+// chownLike gives the files of root in dir to the owner of data, so that a command of root leaves no file that the relay's user cannot use. It
 // does nothing where the process does not run as root, or where a directory does not exist.
-func ownedAs(data, dir string) error {
+func chownLike(data, dir string) error {
 	if os.Geteuid() != root {
 		return nil
 	}
@@ -40,9 +40,9 @@ func ownedAs(data, dir string) error {
 	return err
 }
 
-// giveBack gives what root has written into the data directory to the owner of the directory. A command that opens the data defers it
+// restoreOwner gives what root has written into the data directory to the owner of the directory. A command that opens the data defers it
 // before it opens the data.
-func (c *Config) giveBack(err *error) { *err = errors.Join(*err, ownedAs(c.Data, c.Data)) }
+func (c *Config) restoreOwner(err *error) { *err = errors.Join(*err, chownLike(c.Data, c.Data)) }
 
 func ownerOf(path string) (uid, gid int, err error) {
 	info, err := os.Lstat(path)

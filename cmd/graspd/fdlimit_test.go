@@ -15,20 +15,20 @@ func TestConnectionsLeaveFilesForTheRest(t *testing.T) {
 	for _, c := range []struct {
 		files  uint64
 		relays int
-		want   shares
+		want   fdShares
 	}{
-		{1 << 63, 500, shares{20_000, 21_000, 500, 500}},
-		{65_536, 500, shares{20_000, 21_000, 500, 500}},
-		{22_700, 500, shares{20_000, 21_000, 500, 500}},
-		{20_000, 500, shares{17_300, 18_300, 500, 500}},
-		{4096, 500, shares{2157, 2396, 500, 500}},
-		{1024, 500, shares{346, 384, 256, 128}},
-		{256, 500, shares{87, 96, 64, 32}},
-		{4096, 20_000, shares{1685, 1872, 1024, 500}},
-		{4096, 10, shares{2598, 2886, 10, 500}},
-		{0, 500, shares{1, 1, 1, 1}},
+		{1 << 63, 500, fdShares{20_000, 21_000, 500, 500}},
+		{65_536, 500, fdShares{20_000, 21_000, 500, 500}},
+		{22_700, 500, fdShares{20_000, 21_000, 500, 500}},
+		{20_000, 500, fdShares{17_300, 18_300, 500, 500}},
+		{4096, 500, fdShares{2157, 2396, 500, 500}},
+		{1024, 500, fdShares{346, 384, 256, 128}},
+		{256, 500, fdShares{87, 96, 64, 32}},
+		{4096, 20_000, fdShares{1685, 1872, 1024, 500}},
+		{4096, 10, fdShares{2598, 2886, 10, 500}},
+		{0, 500, fdShares{1, 1, 1, 1}},
 	} {
-		got := sharesOf(c.files, c.relays)
+		got := divideDescriptors(c.files, c.relays)
 		if got != c.want {
 			t.Errorf("%d descriptors and %d relays: %+v, want %+v", c.files, c.relays, got, c.want)
 		}
