@@ -117,7 +117,7 @@ func (p *Peer) tooLong(bytes int) bool {
 func (p *Peer) fail(what, reason string) {
 	if p.conn != nil {
 		p.conn.forgetPolled()
-		if p.conn.leaves(p.lastAlive.Add(-p.cfg.QuickReconnect).Unix()) {
+		if p.conn.leaves() {
 			p.dialing.Progress()
 		}
 	}

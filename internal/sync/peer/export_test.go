@@ -286,7 +286,7 @@ func (c *connection) checkTasks(awaited bool) error {
 			}
 		}
 	}
-	for _, t := range append(slices.Clone(c.running), c.later...) {
+	for _, t := range slices.Concat(c.running, c.later, slices.Collect(c.again.All())) {
 		queued[t]++
 	}
 	fresh := make(map[*group]bool)

@@ -324,6 +324,13 @@ func TestLivesWithABoundOfAllFilters(t *testing.T) {
 	}
 }
 
+// TestLivesThatLostConnectionsCost: what a connection was through with is not asked for again without end, and what came to the relay since is.
+func TestLivesThatLostConnectionsCost(t *testing.T) {
+	for _, seed := range []uint64{2118, 100620, 101250, 101555, 101729, 101839, 102298, 102788, 103119, 103641} {
+		live(t, seed, false)
+	}
+}
+
 func FuzzPeer(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(seed)

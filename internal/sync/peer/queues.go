@@ -13,6 +13,7 @@ type queues struct {
 	groups  []*group
 	fresh   [want.LayerRoots + 1]fifo.Queue[*group] // not begun, in turn; abandoned ones are skipped
 	ready   [want.LayerRoots + 1]fifo.Queue[*task]  // of groups that were begun, in turn; abandoned ones are skipped
+	again   fifo.Queue[*task]                       // that an earlier connection has read, but for what came since: they come last
 	running []*task                                 // that have a request open
 	later   []*task                                 // put off
 }
@@ -37,6 +38,11 @@ func (q *queues) due(now time.Duration) {
 
 // waits says whether a question of a lower layer is ready to be asked.
 func (q *queues) waits() bool {
+	for t := range q.again.All() {
+		if !t.over {
+			return true
+		}
+	}
 	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
 		for t := range q.ready[layer].All() {
 			if !t.over {
@@ -90,6 +96,9 @@ func (q *queues) addBegun(g *group, t *task) {
 // dropOver takes what was abandoned out of the queues when it is more than what waits
 // there: while few requests are answered nothing else does, and items come and go.
 func (q *queues) dropOver() {
+	if q.again.Len() > tasksPerGroup*len(q.groups)+spareQueue {
+		q.again.DeleteFunc(func(t *task) bool { return t.over })
+	}
 	for layer := range q.fresh {
 		if fresh := &q.fresh[layer]; fresh.Len() > 2*len(q.groups)+spareQueue {
 			fresh.DeleteFunc(func(g *group) bool { return g.over })

@@ -93,6 +93,7 @@ func (c *comparing) mayWork() bool {
 // reconcile takes a running task to its next request, as its comparison orders it.
 func (c *comparing) reconcile(t *task) {
 	if t.neg == nil {
+		t.from = c.recently()
 		t.neg = reconcile.New(t.group.Since.Span(), c.needed)
 	}
 	switch o := t.neg.Next(c.facts(t)); {

@@ -25,6 +25,7 @@ type catchup struct {
 	references *references
 	coverage   *coverage.Book
 	left       *left
+	polledRead reading // of items that nobody follows
 	peer       *Peer
 }
 
@@ -51,6 +52,10 @@ func (c *catchup) beginGroup(g *group) {
 	for _, f := range reqfilter.Of(c.want, g.Layer, g.Items, false, c.limits.Bounds()) {
 		t := &task{group: g, filter: f}
 		g.tasks = append(g.tasks, t)
+		if u, _ := c.left.of(t); u.over {
+			c.again.Push(t)
+			continue
+		}
 		c.ready[g.Layer].Push(t)
 	}
 	if t := c.demands.missedVanish(g); t != nil {
@@ -112,6 +117,11 @@ func (c *catchup) next() *task {
 			return nil
 		}
 	}
+	for c.again.Len() > 0 {
+		if t := c.again.Pop(); !t.over {
+			return t
+		}
+	}
 	if t := c.suspects.nextTrial(); t != nil {
 		return t
 	}
@@ -160,7 +170,7 @@ func (c *catchup) proceed(t *task) {
 		c.leaveUpper(t)
 	case t.pager != nil:
 		c.askPage(t)
-	case t.neg == nil && (t.group.Since.Bounded() || c.comparing.pages()):
+	case t.neg == nil && (t.group.Since.Bounded() || c.comparing.pages() || c.isLeft(t)):
 		c.begin(t)
 	default:
 		c.comparing.reconcile(t)
@@ -236,14 +246,16 @@ func (c *catchup) taskDone(t *task) {
 	g.over = true
 	c.groups = slices.DeleteFunc(c.groups, func(x *group) bool { return x == g })
 	unproven := slices.ContainsFunc(g.tasks, func(t *task) bool { return t.unproven })
+	news := slices.ContainsFunc(g.tasks, func(t *task) bool { return !t.again && !t.extra })
 	for _, it := range g.Items {
 		c.read(it, !g.Since.Bounded(), unproven)
 		again := c.held.Drop(it)
-		if c.confirmed.Put(it, c.repository(it)) && !again {
+		if c.confirmed.Put(it, c.repository(it)) && !again && news {
 			c.peer.dialing.Progress()
 		}
 	}
 	if g.polled {
+		c.finished(g)
 		c.live.planner.Polled(g.Lot, g.due, c.now.Mono)
 	}
 }

@@ -15,10 +15,12 @@ type task struct {
 	filter    nostr.Filter
 	after     time.Duration // not before, when put off
 	tries     int
-	over      bool // done or abandoned
-	extra     bool // nobody waits for it: where the relay refuses it, it is done
-	behind    bool // it was put off until another has what both need
-	doubted   bool // it was asked whether the relay answers filters without kinds
+	over      bool  // done or abandoned
+	extra     bool  // nobody waits for it: where the relay refuses it, it is done
+	from      int64 // what is created from then on may have come to the relay after it was asked
+	again     bool  // an earlier connection read all but what came since
+	behind    bool  // it was put off until another has what both need
+	doubted   bool  // it was asked whether the relay answers filters without kinds
 	req       *request
 	pager     *paging.Pager
 	unproven  bool // the relay may have more than its pages showed

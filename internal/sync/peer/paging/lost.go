@@ -21,7 +21,12 @@ func (p *Pager) Lost(now int64) bool {
 	w := p.todo[len(p.todo)-1]
 	if asked := w.next(); p.page.n > 0 && asked.Since < asked.Until {
 		p.losses = 0
-		p.Cut(false)
+		if h := p.habits; h.bore && p.page.n <= 2*h.part && !p.again { // it may only have come late
+			p.again = true
+			p.Again()
+		} else {
+			p.Cut(false)
+		}
 		return true
 	}
 	p.Again()
@@ -37,6 +42,19 @@ func (p *Pager) Lost(now int64) bool {
 	p.todo = p.todo[:len(p.todo)-1]
 	p.narrow(w, now)
 	return true
+}
+
+// Lost takes the end of the connection, before the Pagers do. From then on an answer is to have an eighth of the events that came on that connection, as
+// what is in flight when the next one ends comes once more; and less where no answer ended.
+func (h *Habits) Lost() {
+	switch n := h.came / 8; {
+	case h.part == 0 || h.ended:
+		h.part = max(h.part, n, fewCut)
+	default:
+		h.part = max(1, h.part/2)
+	}
+	h.bore = h.ended
+	h.came, h.ended = 0, false
 }
 
 // narrow asks for less of a window that ended connections before anything came.

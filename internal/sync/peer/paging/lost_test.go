@@ -42,6 +42,7 @@ func connected(t *testing.T, s *shelf, p *Pager, messages int, large func(dated)
 			}
 			lost = true
 		}
+		p.habits.Lost()
 		p.Lost(now)
 		p.Resume(now-900, p.habits)
 	}
@@ -58,7 +59,7 @@ func TestPagerGoesOnWithTheNextConnection(t *testing.T) {
 			}
 			p := New(Span{0, Forever}, &Habits{})
 			got, n, sent := connected(t, s, p, 60, func(dated) bool { return false })
-			if len(got) != 601 || p.Unproven() || n > 60 || sent > 6*601 || name == "newest first" && (sent > 2*601 || n > 25) {
+			if len(got) != 601 || p.Unproven() || n > 40 || sent > 7*601/2 || name == "newest first" && (sent > 601*7/4 || n > 20) {
 				t.Errorf("%s, %d a page: %d came in %d connections, %d were sent, unproven: %v", name, limit, len(got), n, sent, p.Unproven())
 			}
 		}

@@ -56,14 +56,19 @@ type Habits struct {
 	exclusive bool // since and until are exclusive
 	wary      bool // it does not answer newest first, or not evenly: an answer of half as many events as the largest may be cut
 
+	part  int     // events that a part should have, as connections ended within larger answers; 0 = about three quarters of the largest answer
+	came  int     // events on this connection
+	ended bool    // an answer ended on this connection
+	bore  bool    // one did on the last connection
 	large []int64 // seconds of an event that ended the connection, and that are not asked for
 }
 
 // full takes an answer of n events to a question for at most limit, and reports whether it may be cut.
 func (h *Habits) full(n, limit int) bool {
-	if limit != h.limit {
-		h.limit, h.most = limit, 0
+	if h.limit != 0 && limit != h.limit {
+		h.most = 0
 	}
+	h.limit = limit
 	full := n > 0 && n >= h.most || n == limit || h.wary && h.doubtful(n)
 	h.most = max(h.most, n)
 	return full
@@ -98,6 +103,7 @@ type Pager struct {
 	events   int
 	unproven bool
 	late     int64 // what the relay has of this time or later is asked for once more, at the end; 0 = nothing is
+	again    bool  // the question was asked before, and the connection was lost
 	losses   int   // connections lost in a row without an answer
 	known    int   // events of the span that are known
 	trusted  int   // events of the largest answer that was taken for complete
@@ -172,6 +178,14 @@ func New(s Span, habits *Habits) *Pager {
 	return &Pager{habits: habits, span: s, todo: []window{{Span: s}}, seen: make(map[uint64]uint32)}
 }
 
+// Read makes a Pager that has read all.
+func Read(habits *Habits) *Pager {
+	return &Pager{habits: habits, span: Span{0, Forever}, seen: make(map[uint64]uint32)}
+}
+
+// Ended reports whether all is read.
+func (p *Pager) Ended() bool { return len(p.todo) == 0 }
+
 // Next returns what to ask now; false at the end.
 func (p *Pager) Next() (Span, bool) {
 	if len(p.todo) == 0 && p.late > 0 {
@@ -200,6 +214,7 @@ func (p *Pager) Received(id nostr.ID, at int64) {
 	}
 	p.seen[k] = p.asks
 	p.page.n++
+	p.habits.came++
 	if w := p.todo[len(p.todo)-1]; w.next().has(at) {
 		p.page.add(at, known, w.told)
 	}
@@ -285,7 +300,7 @@ func (h *Habits) wasCut(n int) {
 func (p *Pager) Done(limit int) {
 	g, w, asked := p.end()
 	defer p.Again()
-	p.losses = 0
+	p.again, p.losses, p.habits.ended = false, 0, true
 	full := p.habits.full(g.n, limit)
 	lacks := w.lacks(g, asked)
 	if p.habits.wary && p.habits.doubtful(p.trusted) {
@@ -375,15 +390,18 @@ func (p *Pager) split(g page, w window) {
 		}
 		return
 	}
-	from := g.times[len(g.times)/4]
+	from := g.times[max(len(g.times)/4, len(g.times)-p.habits.aim())]
 	if from == oldest {
 		from = g.times[after(g.times, oldest)]
 	}
 	n := after(g.times, from-1)
 	before := told{after: oldest, before: newest, n: g.n}
 	rest := window{of: g.n, known: n, last: g.within(from - 1), told: before}
-	if p.habits.cut > 0 {
+	if p.habits.cut > 0 || p.habits.part > 0 {
 		rest.width, rest.known = (newest-oldest)/4*3+1, 0
+		if p.habits.part > 0 {
+			rest.width = max(1, min(rest.width, (newest-oldest)*int64(p.habits.part)/int64(len(g.times))))
+		}
 	}
 	p.push(Span{w.Since, from - 1}, rest)
 	p.push(Span{from, w.Until}, window{known: len(g.times) - n, first: g.within(from), last: w.last, told: before})
@@ -425,10 +443,18 @@ func (p *Pager) widen(w window, n int) int64 {
 		return 0
 	case w.lost > 0:
 		return 2 * w.width
-	case 4*n < p.habits.most:
+	case 3*n < p.habits.aim():
 		return 0
 	}
-	return max(1, w.width*3*int64(p.habits.most)/(4*int64(max(n, 1))))
+	return max(1, w.width*int64(p.habits.aim())/int64(max(n, 1)))
+}
+
+// aim returns how many events a part should have.
+func (h *Habits) aim() int {
+	if whole := 3 * h.most / 4; h.part == 0 || whole < h.part {
+		return whole
+	}
+	return h.part
 }
 
 const longest = 1 << 40 // seconds of a part; more is all

@@ -230,6 +230,11 @@ func (n *Comparison) GiveUp() {
 // Complete reports whether all was compared, and nothing was paged instead.
 func (n *Comparison) Complete() bool { return !n.cut }
 
+// LastPage reports whether nothing is left to do but what is paged now.
+func (n *Comparison) LastPage() bool {
+	return n.page == nil && !n.probe && len(n.windows)+n.Size().Awaited+len(n.batches) == 0
+}
+
 // advance takes the window at hand for done, and goes on to the next one.
 func (n *Comparison) advance() {
 	n.windows = n.windows[:len(n.windows)-1]
