@@ -57,6 +57,8 @@ func (p *Peer) checkReferences() error {
 		return fmt.Errorf("%d questions of layer 4 at once", running)
 	case (running == 1) != r.inquiry.Asking():
 		return fmt.Errorf("%d questions of layer 4 run, one is asked %v, on its turn %v", running, t != nil, r.inquiry.Asking())
+	case running == 1 && p.suspects.task != nil:
+		return fmt.Errorf("suspects are tried beside a question of layer 4")
 	case r.inquiry.Asking() && t == nil:
 		return fmt.Errorf("a question without a task")
 	case running == 1 && !slices.Contains(c.running, t):

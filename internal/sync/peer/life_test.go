@@ -15,6 +15,7 @@ import (
 
 var (
 	lives  = flag.Int("lives", 250, "how many random lives of a peer are lived")
+	from   = flag.Uint64("from", 0, "the first of them")
 	replay = flag.Int64("seed", -1, "live this one life only, and tell it")
 )
 
@@ -297,16 +298,22 @@ func live(t testing.TB, seed uint64, telling bool) {
 }
 
 func TestLives(t *testing.T) {
-	if *replay >= 0 {
-		live(t, uint64(*replay), true)
-		return
-	}
 	n := *lives
 	if testing.Short() {
 		n = min(n, 50)
 	}
+	each(t, 0, n, live)
+}
+
+// each lives n lives from a seed on, or the one that was asked for.
+func each(t *testing.T, first uint64, n int, live func(t testing.TB, seed uint64, telling bool)) {
+	if *replay >= 0 {
+		live(t, uint64(*replay), true)
+		return
+	}
 	for seed := range uint64(n) {
-		live(t, seed, false)
+		seed += first + *from
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { live(t, seed, false) })
 	}
 }
 
@@ -327,6 +334,14 @@ func TestLivesWithABoundOfAllFilters(t *testing.T) {
 // TestLivesThatLostConnectionsCost: what a connection was through with is not asked for again without end, and what came to the relay since is.
 func TestLivesThatLostConnectionsCost(t *testing.T) {
 	for _, seed := range []uint64{2118, 100620, 101250, 101555, 101729, 101839, 102298, 102788, 103119, 103641} {
+		live(t, seed, false)
+	}
+}
+
+// TestLivesOfWhatGaveWay: a root event that gave way to others comes live when it is talked about, and a NOTICE about another request clears nobody who
+// is tried.
+func TestLivesOfWhatGaveWay(t *testing.T) {
+	for _, seed := range []uint64{100359, 102017, 104480} {
 		live(t, seed, false)
 	}
 }

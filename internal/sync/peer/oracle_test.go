@@ -86,6 +86,9 @@ func (w *world) overlap(f, g nostr.Filter) string {
 	if len(f.Tags) == 0 || len(g.Tags) == 0 || f.Tags[0].Name != g.Tags[0].Name || len(f.Kinds) != len(g.Kinds) {
 		return ""
 	}
+	if (len(f.Authors) == 0) != (len(g.Authors) == 0) {
+		return "" // a mailbox is asked what its people say of a root event, and goes on while the root event is asked for anew
+	}
 	values := map[string]bool{}
 	for _, v := range f.Tags[0].Values {
 		values[v] = true

@@ -12,16 +12,10 @@ import (
 // one each time, with answers capped in any way, are behaved from the beginning. When all is confirmed for the first
 // time, everything that they have and that is wanted is here; and nobody is accused who compares everything.
 func TestNoRelayCountsAsCompleteThatWasReadInPart(t *testing.T) {
-	if *replay >= 0 {
-		readInPart(t, uint64(*replay), true)
-		return
-	}
-	for seed := range uint64(*lives) {
-		readInPart(t, seed, false)
-	}
+	each(t, 0, *lives, readInPart)
 }
 
-func readInPart(t *testing.T, seed uint64, telling bool) {
+func readInPart(t testing.TB, seed uint64, telling bool) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	c := character{
 		page: pick(r, 500, 500, 60, 20, 5, 3), order: pick(r, "newest", "newest", "oldest", "moody"), neg: "works",

@@ -176,8 +176,13 @@ func (p *Peer) notice(text string) {
 	case refusal.TooMany, refusal.Full:
 		p.refuseNewest(text)
 	default:
+		opening := p.conn.unopened()
 		p.refuseUnopened(text)
-		if r := p.suspects.asked(); !ofNeg && r != nil {
+		switch r := p.suspects.asked(); {
+		case ofNeg || r == nil:
+		case opening:
+			p.suspects.dropTrial()
+		default:
 			p.conn.refuseStored(r, text)
 			return
 		}

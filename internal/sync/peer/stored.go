@@ -122,7 +122,7 @@ func (c *catchup) next() *task {
 			return t
 		}
 	}
-	if t := c.suspects.nextTrial(); t != nil {
+	if t := c.suspects.nextTrial(); t != nil || c.suspects.task != nil {
 		return t
 	}
 	return c.references.next()

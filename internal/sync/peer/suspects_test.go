@@ -110,6 +110,49 @@ func TestAValueIsFoundByHalving(t *testing.T) {
 	}
 }
 
+// TestANoticeThatMayBeAboutAnother: one that says that a request is too large, while a trial and a live REQ wait for an answer, clears nobody.
+func TestANoticeThatMayBeAboutAnother(t *testing.T) {
+	f := newFold(t)
+	for i := range 4 {
+		f.AddAll(f.Announce(key(i), "x", 1, []string{us, string(here)}))
+	}
+	f.AddAll(f.Announce(key(9), "bad", 1, []string{us, string(here)})).Step()
+	d := newDriver(t, peer.Config{NoNegentropy: true})
+	d.dislike("bad")
+	d.connect(f.Wants[here], capacity.Limits{})
+	tries := func() (n int) {
+		for _, r := range d.requests(peer.Catchup) {
+			if isTrial(r.Sub) && hasValue(r.Filters, "bad") && !hasValue(r.Filters, ":x") {
+				n++
+			}
+		}
+		return n
+	}
+	for tries() == 0 { // it is tried alone
+		d.pass(time.Second)
+	}
+	d.hold = nil
+	held := 0
+	d.hold = func(e peer.Effect) bool {
+		r, ok := e.(peer.Request)
+		if ok && r.Class == peer.Live && held == 0 {
+			held++
+			return true
+		}
+		return ok && hasValue(r.Filters, "bad")
+	}
+	f.AddAll(f.Announce(key(10), "x", 1, []string{us, string(here)})).Step()
+	d.do(peer.Wanted{Want: f.Wants[here]})
+	if held == 0 {
+		t.Fatal("no live REQ was sent")
+	}
+	d.do(peer.Frame{Message: nostr.Notice{Text: "ERROR: bad req: arr too big"}})
+	d.pass(time.Hour)
+	if s := d.peer.Status(); s.Refused != 1 || s.Confirmed.Repositories != 5 || hasValue(d.following(), "bad") {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestARelayThatAnswersNothingConvictsNobody: it is asked ever more seldom, and takes everything once it answers.
 func TestARelayThatAnswersNothingConvictsNobody(t *testing.T) {
 	for _, how := range []nostr.RelayMessage{nil, nostr.Notice{Text: "could not parse command"}} {

@@ -14,12 +14,12 @@ import (
 const trialSilence = 10 * time.Second
 
 // layerTrial is the layer of the task that tries suspects. It is no layer of
-// items, and comes when nothing else is asked.
+// items, and comes when nothing else is asked: a NOTICE does not say what it is about.
 const layerTrial = want.LayerReferences + 1
 
 // nextTrial returns the task that tries the next suspects; nil when no trial is due.
 func (s *suspects) nextTrial() *task {
-	if s.task != nil || s.live.planner.Moving() || s.live.demands.auth.Awaited() || !s.under.Begin(s.now.Mono) {
+	if s.task != nil || len(s.stored.running) > 0 || s.live.planner.Moving() || s.live.demands.auth.Awaited() || !s.under.Begin(s.now.Mono) {
 		return nil
 	}
 	s.task = &task{group: &group{Lot: itemset.Lot{Layer: layerTrial}, class: Catchup}}

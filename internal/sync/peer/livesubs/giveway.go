@@ -32,13 +32,15 @@ func (s *Planner) evict(facts Facts, m *Move, load *REQ) bool {
 	}
 }
 
-// shed polls the REQ whose root events rank lowest, if all of them rank below a rank. It reports whether there was one.
+// shed polls the REQ whose root events rank lowest, if all of them rank below a rank. Those that rank above what other REQs follow are promoted
+// afterwards. shed reports whether there was one.
 func (s *Planner) shed(facts Facts, than int64) (Unfollowed, bool) {
 	l := s.oldest(facts.Want, than)
 	if l == nil {
 		return Unfollowed{}, false
 	}
 	s.Drop(l)
+	s.promotion.later(l)
 	return Unfollowed{REQ: l, Lots: s.poll(facts, l.lots)}, true
 }
 

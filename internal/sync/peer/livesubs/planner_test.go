@@ -579,6 +579,23 @@ func TestRise(t *testing.T) {
 	}
 }
 
+// What had to give way with all of its REQ rises, where it ranks above something that another REQ follows.
+func TestWhatGaveWayRises(t *testing.T) {
+	r := newRelay(t, 40, 5) // two live ones
+	r.queue(append([]want.Item{r.roots[0]}, r.roots[20:39]...)...)
+	r.tend()
+	r.queue(r.roots[1:19]...)
+	r.tend()
+	r.expect("20 18", 0)
+	r.limits.BoundTotal(r.Bytes())
+	r.queue(r.repo)
+	r.tend()
+	r.expect("20 1", 18)
+	if up := r.Promote(r.facts(), nil); len(up) != 18 || up[0] != r.roots[18] {
+		t.Errorf("%d rise", len(up))
+	}
+}
+
 // What is polled comes in the order of time, when its turn has come.
 func TestPollsInTheOrderOfTime(t *testing.T) {
 	r := newRelay(t, 3, 19)

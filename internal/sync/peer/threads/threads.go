@@ -120,9 +120,10 @@ func (q *Inquiry) Connected(now time.Duration) {
 	q.AwaitCatchUp(now)
 }
 
-// Ready reports whether a round is to begin. caughtUp says that nothing is missing of what was asked before.
+// Ready reports whether a round is to begin: between two steps of the one under way, if there is one. caughtUp says that nothing is missing of
+// what was asked before.
 func (q *Inquiry) Ready(now time.Duration, caughtUp bool) bool {
-	return q.Due(now) && (caughtUp || now >= q.caughtBy)
+	return q.Due(now) && (caughtUp || now >= q.caughtBy) && !q.reading && q.asked.about == nothing
 }
 
 // Begin begins a round for what is wanted. Layer 4 is due again at the time next. place says where the tour and the mailbox begin for the

@@ -346,6 +346,30 @@ func TestDue(t *testing.T) {
 	}
 }
 
+// A round that is due begins between two steps of the one under way: the caller has the task of an open question, or a walk.
+func TestARoundBeginsBetweenSteps(t *testing.T) {
+	r := newRounds(t, 3, nil)
+	r.begin()
+	r.page = Reached{IDs: ids(1, 3)}
+	for open := false; !open; {
+		s := r.step()
+		r.Soon(r.now)
+		if r.Ready(r.now, true) {
+			t.Fatalf("a round begins in the middle of %s", told(s))
+		}
+		if open = s.Ask != nil; !open {
+			r.Surveyed(r.page)
+		}
+	}
+	r.PutBack()
+	if r.Ready(r.now, true) {
+		t.Error("a round begins while a question waits for its turn")
+	}
+	if r.Answered(r.came); !r.Ready(r.now, true) {
+		t.Error("no round begins between steps")
+	}
+}
+
 // The next connection goes on with a round that a lost one ends, with the question that was open.
 func TestDisconnected(t *testing.T) {
 	for _, visit := range []bool{false, true} {
