@@ -24,6 +24,7 @@ type connState struct {
 	pace       capacity.Pace
 	slow       bool          // asked to slow down: half the concurrency
 	noticed    time.Duration // when the last NOTICE came
+	ended      refusal.Ended // for a NOTICE that may have been about another
 	barred     bool          // the log says that the relay allows something only to others
 }
 

@@ -14,8 +14,8 @@ import (
 
 // liveRefused handles a live REQ that the relay refused or ended: its items are
 // unconfirmed and go into other REQs, and what was stored from shortly before
-// `from` on is asked again.
-func (f *following) liveRefused(l *livesubs.REQ, text string, from time.Time) {
+// `from` on is asked again. unsure says that another one may have been meant.
+func (f *following) liveRefused(l *livesubs.REQ, text string, from time.Time, unsure bool) {
 	if l.Whole {
 		f.unfiltered.refused(l, text, from)
 		return
@@ -55,13 +55,14 @@ func (f *following) liveRefused(l *livesubs.REQ, text string, from time.Time) {
 		return
 	case why == refusal.TooBig || why == refusal.Full:
 		if l.Isolation == itemset.Shared {
-			others := f.unopened()
-			f.limits.Learn(text, l.Refused(others))
+			unsure = unsure || f.unopened()
+			f.limits.Learn(text, l.Refused(unsure))
 			switch {
-			case f.limits.Exceeds(l.Refused(others)):
+			case f.limits.Exceeds(l.Refused(unsure)):
+				f.planner.MergeSoon() // into smaller ones
 				f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
 				return
-			case others && l.Tries < mostUnsure: // another one may have been meant
+			case unsure && l.Tries < mostUnsure:
 				after = f.now.Mono + livesubs.OpenAfter
 			}
 		}

@@ -15,13 +15,14 @@ import (
 // closed handles a CLOSED: the request is retried, put off or given up, never
 // waited for. After EOSE of a stored request it is normal.
 func (p *Peer) closed(sub, text string) {
+	p.conn.ended.Answered(sub)
 	r := p.conn.requests[sub]
 	switch {
 	case r == nil || r.task != nil && r.answered:
 	case r.kind == asksNeg:
 		p.comparing.negErr(sub, text, 0)
 	case r.live != nil:
-		p.conn.liveRefused(r.live, text, p.now.Wall)
+		p.conn.liveRefused(r.live, text, p.now.Wall, false)
 	default:
 		p.effect(Forget{Sub: sub})
 		p.conn.endRequest(r.task)
@@ -80,20 +81,22 @@ func (c *catchup) awaitAuth(t *task, why refusal.Kind, as demands.RequestMode) b
 	return ok
 }
 
+const limitTooHigh = "limit too high"
+
 // tooBig asks for less at once.
 func (c *catchup) tooBig(r *request, text string) {
 	t := r.task
-	switch values := valuesOf(t); {
-	case strings.Contains(refusal.Normal(text), "limit too high") && c.limits.HalvePage():
+	switch {
+	case strings.Contains(refusal.Normal(text), limitTooHigh) && c.limits.HalvePage():
 		c.proceed(t)
-	case r.kind == asksIDs && len(r.batch.IDs()) > 1:
+	case !r.canBeSmaller():
+		c.taskFailed(t, text)
+	case r.kind == asksIDs:
 		c.limits.FewerIDs(len(r.batch.IDs()) / 2)
 		c.proceed(t)
-	case r.kind != asksIDs && values > capacity.FewestValues:
-		c.limits.FewerValues(values / 2)
-		c.regroup(t.group)
 	default:
-		c.taskFailed(t, text)
+		c.limits.FewerValues(valuesOf(t) / 2)
+		c.regroup(t.group)
 	}
 }
 
@@ -174,32 +177,72 @@ func (p *Peer) notice(text string) {
 		p.conn.closes.Unheard(p.now.Mono)
 		p.refuseUnopened(text)
 	case refusal.TooMany, refusal.Full:
-		p.refuseNewest(text)
+		if !p.conn.ended.Meant(p.now.Mono) {
+			p.refuseNewest(text)
+		}
 	default:
-		opening := p.conn.unopened()
+		ended, live := p.conn.ended.Meant(p.now.Mono), p.conn.unopened()
 		p.refuseUnopened(text)
 		switch r := p.suspects.asked(); {
-		case ofNeg || r == nil:
-		case opening:
+		case ofNeg:
+		case r == nil && why == refusal.TooBig && ended:
+		case r == nil:
+			p.conn.refuseRunning(text, why == refusal.TooBig, live)
+		case ended || live:
 			p.suspects.dropTrial()
 		default:
 			p.conn.refuseStored(r, text)
-			return
 		}
-		for _, t := range slices.Clone(p.conn.running) {
-			if r := t.req; !ofNeg && r != nil && r.kind != asksNeg && !r.answered {
-				p.conn.refuseStored(r, text)
+	}
+}
+
+// refuseRunning takes all stored requests without an answer for refused. Of a NOTICE that one is too large those are spared that can be no smaller, if it may
+// be about another; live says that it may be about a live REQ, which alone has several filters. One that is spared wrongly is noticed by its silence.
+func (c *catchup) refuseRunning(text string, tooLarge, live bool) {
+	var all, large []*request
+	for _, t := range c.running {
+		if r := t.req; r != nil && r.kind != asksNeg && !r.answered {
+			all = append(all, r)
+			if r.canBeSmaller() {
+				large = append(large, r)
 			}
 		}
 	}
+	switch {
+	case !tooLarge || strings.Contains(refusal.Normal(text), limitTooHigh):
+	case live && refusal.ExcessOf(text) == refusal.Filters:
+		return
+	case live || len(large) > 0:
+		all = large
+	}
+	for i, r := range all {
+		if i > 0 || live {
+			c.ended.Add(r.sub, c.now.Mono)
+		}
+		if r.task.req == r {
+			c.refuseStored(r, text)
+		}
+	}
+}
+
+// canBeSmaller reports whether what a request asks for can be asked in parts.
+func (r *request) canBeSmaller() bool {
+	if r.kind == asksIDs {
+		return len(r.batch.IDs()) > 1
+	}
+	return valuesOf(r.task) > capacity.FewestValues
 }
 
 // refuseUnopened takes all live REQs that are not open for refused: which of
 // them was meant is not known, and one that is wrongly believed open loses events.
 func (p *Peer) refuseUnopened(text string) {
-	for _, l := range p.conn.planner.REQs() {
-		if !l.Open && p.conn.requests[l.Sub] != nil {
-			p.conn.liveRefused(l, text, l.Sent.Wall)
+	reqs := slices.DeleteFunc(p.conn.planner.REQs(), func(l *livesubs.REQ) bool { return l.Open || p.conn.requests[l.Sub] == nil })
+	for i, l := range reqs {
+		if i > 0 {
+			p.conn.ended.Add(l.Sub, p.now.Mono)
+		}
+		if p.conn.requests[l.Sub] != nil {
+			p.conn.liveRefused(l, text, l.Sent.Wall, len(reqs) > 1)
 		}
 	}
 }
@@ -217,7 +260,7 @@ func (p *Peer) refuseNewest(text string) {
 	}
 	switch l := p.conn.planner.Newest(); {
 	case l != nil && (last == nil || p.now.Mono < l.Sent.Mono+2*livesubs.OpenAfter):
-		p.conn.liveRefused(l, text, l.Sent.Wall)
+		p.conn.liveRefused(l, text, l.Sent.Wall, false)
 	case last != nil:
 		p.conn.refuseStored(last, text)
 	}
@@ -276,7 +319,7 @@ func (p *Peer) valueRefused(text string) bool {
 	}
 	for _, l := range p.conn.planner.REQs() {
 		if !l.Open && p.conn.requests[l.Sub] != nil && slices.ContainsFunc(l.Lots(), func(x itemset.Lot) bool { return x.Layer == want.LayerRepositories }) {
-			p.conn.liveRefused(l, text, l.Sent.Wall)
+			p.conn.liveRefused(l, text, l.Sent.Wall, false)
 			found = true
 		}
 	}
@@ -291,7 +334,7 @@ func (p *Peer) upperRefused(text string) bool {
 	found := false
 	for _, l := range p.conn.planner.REQs() {
 		if r := p.conn.requests[l.Sub]; !l.Open && r != nil && !r.answered && l.RequestMode.Upper {
-			p.conn.liveRefused(l, text, l.Sent.Wall)
+			p.conn.liveRefused(l, text, l.Sent.Wall, false)
 			found = true
 		}
 	}

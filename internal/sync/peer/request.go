@@ -164,6 +164,7 @@ func (p *Peer) count(r *request) {
 // stored requests are closed as well. It counts only when every event received
 // before it is decided.
 func (p *Peer) eose(sub string) {
+	p.conn.ended.Answered(sub)
 	r := p.conn.requests[sub]
 	if r == nil || r.answered || r.kind == asksNeg {
 		return

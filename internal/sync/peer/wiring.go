@@ -27,7 +27,7 @@ type connection struct {
 	following
 	catchup
 	connState
-	echo refusal.Echo
+	echo refusal.Echo // about NIP-77
 	harm unsolicited.Harm
 }
 

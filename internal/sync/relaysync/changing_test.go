@@ -9,13 +9,12 @@ import (
 	"github.com/graspd/graspd/internal/test/testkit"
 )
 
-// TestLimitsThatChange: a relay with other limits at each connection is live soon each time, also where every answer takes more than half a second:
-// within a minute where a refusal names what it refuses.
+// TestLimitsThatChange: a relay with other limits at each connection is live soon each time, also where every answer takes more than half a second.
 func TestLimitsThatChange(t *testing.T) {
-	for how, most := range map[testkit.Refusal]time.Duration{testkit.ByClosed: time.Minute, testkit.ByNotice: 65 * time.Second} {
+	for how, most := range map[testkit.Refusal]time.Duration{testkit.ByClosed: 30 * time.Second, testkit.ByNotice: 45 * time.Second} {
 		for _, told := range []bool{true, false} {
 			for _, roots := range []int{20, 200} {
-				for _, delay := range []time.Duration{1, 300 * time.Millisecond} {
+				for delay, most := range map[time.Duration]time.Duration{1: 10 * time.Second, 300 * time.Millisecond: most} {
 					t.Run(fmt.Sprint(how, told, roots, delay), func(t *testing.T) {
 						bubble(t, func(t *testing.T) { limitsThatChange(t, how, told, roots, delay, most) })
 					})

@@ -195,6 +195,9 @@ func (s *Planner) Lost(l *REQ, now time.Duration) (served bool) {
 // mergeLater lets nothing merge for a while.
 func (s *Planner) mergeLater(now time.Duration) { s.mergeAfter = now + backoff.FirstRetry }
 
+// MergeSoon lets REQs merge again, as those that were refused are not sent again.
+func (s *Planner) MergeSoon() { s.mergeAfter = 0 }
+
 // Check looks for REQs that serve nothing and for sizes that are not those of the items: what a test asks after each step.
 func (s *Planner) Check(w *want.Want) error {
 	for _, l := range s.reqs {

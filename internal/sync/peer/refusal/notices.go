@@ -1,11 +1,15 @@
 package refusal
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Times, by the steady clock, and counts of what is remembered.
 const (
 	closedLately = 10 * time.Second // before a NOTICE a CLOSE may have been sent that was thrown away
 	MostCloses   = 100              // CLOSEs that are remembered, the oldest going first
+	answeredBy   = 5 * time.Second  // the relay has answered what has ended
 	echoFor      = 30 * time.Second // for so long a refusal may come again
 )
 
@@ -49,6 +53,32 @@ func (c *Closes) Again() []string {
 
 // Size counts what is remembered: CLOSEs, and those that are to be sent again.
 func (c *Closes) Size() (sent, again int) { return len(c.sent), len(c.again) }
+
+// Ended are requests that were ended for a NOTICE, as it may have been about them, and that the relay has not answered yet: another NOTICE may be about one
+// of them, and is about nothing that was sent later.
+type Ended struct{ sent []sent }
+
+// Add notes a request that has ended.
+func (e *Ended) Add(sub string, now time.Duration) {
+	if len(e.sent) < MostCloses {
+		e.sent = append(e.sent, sent{sub, now})
+	}
+}
+
+// Answered notes that the relay has answered a request by its name.
+func (e *Ended) Answered(sub string) {
+	e.sent = slices.DeleteFunc(e.sent, func(x sent) bool { return x.sub == sub })
+}
+
+// Meant reports whether a NOTICE that comes now may be about one of them, and takes the first for answered.
+func (e *Ended) Meant(now time.Duration) bool {
+	e.sent = slices.DeleteFunc(e.sent, func(x sent) bool { return now > x.at+answeredBy })
+	if len(e.sent) == 0 {
+		return false
+	}
+	e.sent = e.sent[1:]
+	return true
+}
 
 // Echo is the NOTICE by which a relay turned NIP-77 down: it comes once more for each NEG-CLOSE then sent, and is about nothing else.
 type Echo struct {

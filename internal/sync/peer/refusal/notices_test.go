@@ -52,6 +52,36 @@ func TestClosesAreBounded(t *testing.T) {
 	}
 }
 
+// TestWhatHasEndedMayBeMeant: each NOTICE is about one request, the relay's own answer to one shows that it is about none of it, and none is awaited for long.
+func TestWhatHasEndedMayBeMeant(t *testing.T) {
+	var e Ended
+	if e.Meant(0) {
+		t.Error("nothing is meant")
+	}
+	for i := range 4 {
+		e.Add(fmt.Sprint(i), time.Duration(i)*time.Second)
+	}
+	e.Answered("1")
+	for _, at := range []time.Duration{4 * time.Second, 7 * time.Second} {
+		if !e.Meant(at) {
+			t.Errorf("at %v nothing is meant", at)
+		}
+	}
+	if e.Meant(8*time.Second + 1) {
+		t.Error("it is meant for ever")
+	}
+	for i := range 2 * MostCloses {
+		e.Add(fmt.Sprint(i), time.Minute)
+	}
+	n := 0
+	for e.Meant(time.Minute) {
+		n++
+	}
+	if n != MostCloses {
+		t.Errorf("%d are remembered", n)
+	}
+}
+
 // TestAnEchoIsAboutNothingElse, as often as NEG-CLOSE was sent, and not for ever.
 func TestAnEchoIsAboutNothingElse(t *testing.T) {
 	var e Echo
