@@ -34,7 +34,7 @@ func (o *backupOptions) settings(env environment) []setting {
 // backupCommand copies a data directory. Where a graspd has it open, that graspd makes the copy.
 func backupCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o backupOptions
-	rest, problems, err := parse("backup", o.settings(env), args, std, env)
+	rest, problems, err := parse("backup", o.settings(env), args, env)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (o *checkOptions) settings() []setting {
 // checkCommand verifies the data of a graspd that does not run, or mends it.
 func checkCommand(ctx context.Context, args []string, std stdio, env environment) (err error) {
 	var flags checkOptions
-	problems, err := parseAlone("check", "", flags.settings(), args, std, env)
+	problems, err := parseAlone("check", "", flags.settings(), args, env)
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}

@@ -87,10 +87,10 @@ func TestAllProblemsAreToldAtOnce(t *testing.T) {
 func TestFlagsWinOverTheEnvironment(t *testing.T) {
 	var c Config
 	env := environment{"GRASPD_LOG_LEVEL": "debug"}
-	if _, p, err := parse("serve", c.dataSettings(), nil, stdio{}, env); err != nil || p != nil || c.LogLevel.String() != "DEBUG" {
+	if _, p, err := parse("serve", c.dataSettings(), nil, env); err != nil || p != nil || c.LogLevel.String() != "DEBUG" {
 		t.Errorf("%v %v %v", c.LogLevel, p, err)
 	}
-	if _, p, err := parse("serve", c.dataSettings(), []string{"--log-level", "error"}, stdio{}, env); err != nil || p != nil || c.LogLevel.String() != "ERROR" {
+	if _, p, err := parse("serve", c.dataSettings(), []string{"--log-level", "error"}, env); err != nil || p != nil || c.LogLevel.String() != "ERROR" {
 		t.Errorf("%v %v %v", c.LogLevel, p, err)
 	}
 }

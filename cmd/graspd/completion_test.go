@@ -1,30 +1,17 @@
 package main
 
 import (
-	"bytes"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// TestShellsComplete asks bash itself, and of the others that they name everything.
+// TestShellsComplete: each shell reads its script, which asks graspd for what may come next.
 func TestShellsComplete(t *testing.T) {
-	for _, shell := range []string{"bash", "zsh", "fish"} {
+	for _, shell := range shells() {
 		code, script, errs := call(t, "", nil, "completion", shell)
-		if code != exitOK || errs != "" {
+		if code != exitOK || errs != "" || !strings.Contains(script, "__complete") {
 			t.Fatalf("%s: %d %s", shell, code, errs)
-		}
-		for _, c := range commands() {
-			if !strings.Contains(script, c.name) {
-				t.Errorf("%s lacks %s", shell, c.name)
-			}
-			for _, r := range c.rows(nil) {
-				if !strings.Contains(script, "--"+r.name) && !strings.Contains(script, "-l "+r.name+" ") {
-					t.Errorf("%s lacks --%s of %s", shell, r.name, c.name)
-				}
-			}
 		}
 		if path, err := exec.LookPath(shell); err == nil {
 			cmd := exec.Command(path, "-n")
@@ -35,72 +22,40 @@ func TestShellsComplete(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ line, want string }{
-		{"graspd ser", "serve"},
-		{"graspd serve --log-f", "--log-format"},
-		{"graspd --domai", "--domain"},
-		{"graspd serve --log-format j", "json"},
-		{"graspd serve --log-level de", "debug"},
-		{"graspd status --repo", "--repositories"},
-		{"graspd export --repo", ""},
-		{"graspd help impo", "import"},
-		{"graspd completion z", "zsh"},
-		{"graspd key ex", "export"},
-		{"graspd key --da", "--data"},
+		{"ser", "serve"},
+		{"serve --log-f", "--log-format"},
+		{"--domai", "--domain"},
+		{"serve --log-format j", "json"},
+		{"serve --log-level de", "debug"},
+		{"serve --log-level=de", "debug"},
+		{"serve --quiet --bootstrap wss://a.example --boots", "--bootstrap"},
+		{"--bootstrap wss://a.example --domai", "--domain"},
+		{"status --repo", "--repositories"},
+		{"export --repo", ""},
+		{"help impo", "import"},
+		{"completion z", "zsh"},
+		{"key ex", "export"},
+		{"key --da", "--data"},
+		{"export --data ", ""},
 	} {
-		if got := completed(t, tt.line); got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.line, got, tt.want)
+		code, out, _ := call(t, "", map[string]string{"GRASPD_NONSENSE": "x"}, append([]string{"__complete"}, strings.Split(tt.line, " ")...)...)
+		offered := func(s string) bool { return strings.HasPrefix(out, s+"\t") || strings.Contains("\n"+out, "\n"+s+"\n") }
+		if code != exitOK || tt.want != "" && !offered(tt.want) || tt.want == "" && out[0] != ':' {
+			t.Errorf("%q: %d %q, want %q", tt.line, code, out, tt.want)
 		}
-		if got, ok := completedByFish(t, tt.line); ok && got != tt.want {
-			t.Errorf("fish: %q: %q, want %q", tt.line, got, tt.want)
+	}
+	for _, c := range commands() {
+		_, out, _ := call(t, "", nil, "__complete", "")
+		if !strings.Contains(out, c.name+"\t"+c.about) {
+			t.Errorf("no %s in %q", c.name, out)
+		}
+		_, out, _ = call(t, "", nil, "__complete", c.name, "--")
+		for _, r := range c.rows(nil) {
+			if !strings.Contains(out, "--"+r.name+"\t"+r.about) {
+				t.Errorf("%s lacks --%s", c.name, r.name)
+			}
 		}
 	}
-}
-
-// completedByFish is what fish makes of a line; ok is false where there is no fish.
-func completedByFish(t *testing.T, line string) (got string, ok bool) {
-	t.Helper()
-	fish, err := exec.LookPath("fish")
-	if err != nil {
-		return "", false
-	}
-	var script bytes.Buffer
-	completeFish(&script)
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "graspd"), nil, 0o700); err != nil { // fish completes for programs that it finds
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "graspd.fish")
-	if err := os.WriteFile(file, script.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(fish, "--no-config", "-c", `source $argv[1]; complete -C $argv[2]`, file, line)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"))
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("fish: %v", err)
-	}
-	got, _, _ = strings.Cut(strings.TrimSpace(string(out)), "\t")
-	return got, true
-}
-
-// completed is what bash makes of a line whose last word is not complete.
-func completed(t *testing.T, line string) string {
-	t.Helper()
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash")
-	}
-	var script bytes.Buffer
-	completeBash(&script)
-	name := filepath.Join(t.TempDir(), "graspd")
-	if err := os.WriteFile(name, script.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command(bash, "--norc", "-c", `. "$1"; COMP_WORDS=($2); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _graspd; echo "${COMPREPLY[*]}"`, "bash", name, line).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(out))
 }
 
 func TestCompletionIsOfAShell(t *testing.T) {
@@ -122,9 +77,11 @@ func TestTheManualPage(t *testing.T) {
 			t.Errorf("no %s", c.name)
 		}
 	}
-	for _, r := range everyFlag() {
-		if !strings.Contains(page, roff("--"+r.name)) {
-			t.Errorf("no --%s", r.name)
+	for _, c := range commands() {
+		for _, r := range c.rows(nil) {
+			if !strings.Contains(page, roff("--"+r.name)) {
+				t.Errorf("no --%s of %s", r.name, c.name)
+			}
 		}
 	}
 	for line := range strings.Lines(page) {

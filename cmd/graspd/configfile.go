@@ -48,9 +48,9 @@ func (e environment) withFile(c command, args []string) environment {
 	if !slices.ContainsFunc(rows, func(r setting) bool { return r.name == "config" }) {
 		return e
 	}
-	name, from := flagValue(rows, args, "config"), "--config"
-	if name == "" {
-		name, from = e[configSetting().env()], configSetting().env()
+	name, from := e[configSetting().env()], configSetting().env()
+	if l, err := readLine(c.name, rows, args); err == nil && len(l.given["config"]) > 0 {
+		name, from = l.given["config"][len(l.given["config"])-1], "--config"
 	}
 	if name == "" {
 		return e
@@ -76,28 +76,6 @@ func (e environment) reload(args []string) environment {
 	}
 	serve, _ := commandNamed("serve")
 	return out.withFile(serve, args)
-}
-
-// flagValue returns the last value of a flag on a command line; "" without one.
-func flagValue(rows []setting, args []string, name string) (value string) {
-	for i := 0; i < len(args) && args[i] != "--"; i++ {
-		flag, given, whole := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		if !strings.HasPrefix(args[i], "-") {
-			continue
-		}
-		at := slices.IndexFunc(rows, func(r setting) bool { return r.name == flag })
-		switch takes := at >= 0 && !rows[at].isBool && !whole; {
-		case takes && i+1 < len(args):
-			i++
-			given = args[i]
-			fallthrough
-		case whole:
-			if flag == name {
-				value = given
-			}
-		}
-	}
-	return value
 }
 
 // take adds the settings of a configuration file to the environment, and notes what is wrong with the file.

@@ -22,7 +22,7 @@ func written(t *testing.T, text string) string {
 func settle(t *testing.T, env environment, args ...string) (c Config, problems []string) {
 	t.Helper()
 	serve, _ := commandNamed("serve")
-	problems, err := parseAlone("serve", "", c.settings(), args, stdio{}, env.withFile(serve, args))
+	problems, err := parseAlone("serve", "", c.settings(), args, env.withFile(serve, args))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (d *deletion) settings(env environment) []setting {
 // deleteCommand has a running relay delete something, or say what would go.
 func deleteCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var d deletion
-	problems, err := parseAlone("delete", ": name what is to go with --author, --repository or --event", d.settings(env), args, std, env)
+	problems, err := parseAlone("delete", ": name what is to go with --author, --repository or --event", d.settings(env), args, env)
 	if err == nil && len(problems)+len(d.authors)+len(d.repositories)+len(d.events) == 0 {
 		problems = append(problems, "delete wants at least one --author, --repository or --event")
 	}
@@ -158,7 +158,7 @@ func (o *restoration) settings(env environment) []setting {
 // restoreCommand lists what the relay keeps aside, or has it put something back.
 func restoreCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o restoration
-	problems, err := parseAlone("restore", ": name it with --case", o.settings(env), args, std, env)
+	problems, err := parseAlone("restore", ": name it with --case", o.settings(env), args, env)
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (o *journalOptions) settings(env environment) []setting {
 // journalCommand prints the decisions of the operator.
 func journalCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o journalOptions
-	problems, err := parseAlone("journal", "", o.settings(env), args, std, env)
+	problems, err := parseAlone("journal", "", o.settings(env), args, env)
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}

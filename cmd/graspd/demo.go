@@ -24,7 +24,7 @@ func (o *demoOptions) settings() []setting {
 // demoCommand shows, on this machine alone, how an empty relay becomes complete from three others, and stays complete.
 func demoCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o demoOptions
-	problems, err := parseAlone("demo", "", o.settings(), args, std, env)
+	problems, err := parseAlone("demo", "", o.settings(), args, env)
 	if o.once && o.stay {
 		problems = append(problems, "--once and --stay contradict each other")
 	}

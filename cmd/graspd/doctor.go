@@ -55,7 +55,7 @@ func thisWorld() world {
 // doctorCommand looks at a relay and at this machine, and prints what to mend.
 func doctorCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o doctorOptions
-	rest, problems, err := parse("doctor", o.settings(), args, std, env)
+	rest, problems, err := parse("doctor", o.settings(), args, env)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ const exportChunk = 1000
 // exportCommand writes the stored events in the order in which they were stored.
 func exportCommand(ctx context.Context, args []string, io stdio, env environment) (err error) {
 	var c Config
-	problems, err := parseAlone("export", "; it writes to standard output", c.dataSettings(), args, io, env)
+	problems, err := parseAlone("export", "; it writes to standard output", c.dataSettings(), args, env)
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}

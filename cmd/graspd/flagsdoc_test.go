@@ -33,7 +33,7 @@ func flagsPage(t *testing.T) string {
 		"`24h`, sizes as `512MiB`, `2GiB`. graspd says all that is wrong with a command line at once, with exit code 2. `graspd help COMMAND`\n" +
 		"tells the same, and [DEPLOYING.md](DEPLOYING.md#settings) when to change what.\n\nThis page is generated: `make docs`.\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "\n## graspd %s\n\n`graspd %s`: %s.\n", c.name, strings.TrimSpace(c.name+" "+c.args), c.about)
+		fmt.Fprintf(&b, "\n## graspd %s\n\n`graspd %s`: %s.\n", c.name, c.usage(), c.about)
 		if c.example != "" {
 			fmt.Fprintf(&b, "\n    %s\n", c.example)
 		}

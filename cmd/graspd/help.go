@@ -87,9 +87,8 @@ func usage(w io.Writer) {
 }
 
 // helpOn writes the help of one command.
-func helpOn(w io.Writer, name string, rows []setting) {
-	c, _ := commandNamed(name)
-	fmt.Fprintf(w, "graspd %s: %s\n", strings.TrimSpace(c.name+" "+c.args), c.about)
+func helpOn(w io.Writer, c command, rows []setting) {
+	fmt.Fprintf(w, "graspd %s: %s\n", c.usage(), c.about)
 	if c.example != "" {
 		fmt.Fprintf(w, "\nFor example:\n\n  %s\n", c.example)
 	}

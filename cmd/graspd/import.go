@@ -27,7 +27,7 @@ const (
 // importCommand feeds a file through the door, so that the rules of serve decide.
 func importCommand(ctx context.Context, args []string, std stdio, env environment) (err error) {
 	var c Config
-	rest, problems, err := parse("import", c.doorSettings(), args, std, env)
+	rest, problems, err := parse("import", c.doorSettings(), args, env)
 	if err != nil {
 		return err
 	}

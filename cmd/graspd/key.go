@@ -27,7 +27,7 @@ func (o *keyOptions) settings() []setting {
 // keyCommand prints the relay's public key, and carries its secret key from one data directory to another.
 func keyCommand(_ context.Context, args []string, std stdio, env environment) (err error) {
 	var o keyOptions
-	rest, problems, err := parse("key", o.settings(), args, std, env)
+	rest, problems, err := parse("key", o.settings(), args, env)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,11 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"github.com/graspd/graspd/internal/events/store"
 )
@@ -54,6 +57,9 @@ func (c command) rows(env environment) []setting {
 	}
 	return c.settings(env)
 }
+
+// usage returns the command line in short, without the name of the program.
+func (c command) usage() string { return strings.TrimSpace(c.name + " " + c.args) }
 
 // likeServe reports whether a command other than serve takes the flags of serve.
 func (c command) likeServe() bool { return c.grouped && c.name != "serve" }
@@ -108,55 +114,85 @@ func commandNamed(name string) (command, bool) {
 	return command{}, false
 }
 
-// run executes one command line and returns the exit code.
-func run(ctx context.Context, args []string, io stdio, env environment) int {
-	name, args := commandOf(args)
-	if name == "help" {
-		return help(args, io, env)
+// commandNames returns the names of all commands, and help.
+func commandNames() (names []string) {
+	for _, c := range commands() {
+		names = append(names, c.name)
 	}
-	c, ok := commandNamed(name)
-	if !ok {
-		fmt.Fprintf(io.err, "graspd: %s\n", noSuchCommand(name))
-		return exitUsage
-	}
-	return exitCode(c.run(ctx, args, io, env.withFile(c, args)), io.err)
+	return append(names, "help")
 }
 
-// commandOf returns the command that a command line means, and the arguments of that command. Without a name the command is serve.
-func commandOf(args []string) (name string, rest []string) {
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, std stdio, env environment) int {
+	args = withCommand(args)
+	root := commandTree(std, env, strings.HasPrefix(args[0], cobra.ShellCompRequestCmd))
+	root.SetArgs(args)
+	return exitCode(root.ExecuteContext(ctx), std.err)
+}
+
+// withCommand puts the command first that a command line means: serve, where it names none.
+func withCommand(args []string) []string {
 	if len(args) == 0 {
-		return "serve", nil
+		return []string{"serve"}
 	}
-	switch args[0] {
-	case "-h", "-help", "--help":
-		return "help", nil
-	case "-v", "-version", "--version":
-		return "version", args[1:]
+	switch first := args[0]; {
+	case slices.Contains([]string{"-h", "-help", "--help"}, first):
+		return []string{"help"}
+	case slices.Contains([]string{"-v", "-version", "--version"}, first):
+		return append([]string{"version"}, args[1:]...)
+	case first == "" || first[0] == '-':
+		return append([]string{"serve"}, args...)
+	case strings.HasPrefix(first, cobra.ShellCompRequestCmd) && len(args) > 1 && strings.HasPrefix(args[1], "-"):
+		return append([]string{first, "serve"}, args[1:]...)
 	}
-	if args[0] == "" || args[0][0] == '-' {
-		return "serve", args
+	return args
+}
+
+// commandTree returns the commands as cobra has them. Each parses its flags itself, as cobra would stop at the first problem; where cobra
+// completes a line for a shell, it has the flags.
+func commandTree(std stdio, env environment, completing bool) *cobra.Command {
+	root := &cobra.Command{Use: "graspd", SilenceErrors: true, SilenceUsage: true, DisableFlagParsing: !completing, Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error { return usageError{noSuchCommand(args[0])} }}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	for _, c := range commands() {
+		cmd := &cobra.Command{Use: c.usage(), Short: c.about, Example: c.example, ValidArgs: c.words, DisableFlagParsing: !completing,
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return c.run(cmd.Context(), args, std, env.withFile(c, args))
+			}}
+		cmd.SetHelpFunc(func(*cobra.Command, []string) { helpOn(std.out, c, c.rows(env)) })
+		rows := c.rows(env)
+		cmd.Flags().AddFlagSet(flagSet(rows, func(string, string) error { return nil }))
+		for _, r := range rows {
+			if values := r.choices(); values != nil {
+				_ = cmd.RegisterFlagCompletionFunc(r.name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // fails for a flag that there is not
+			}
+		}
+		root.AddCommand(cmd)
 	}
-	return args[0], args[1:]
+	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]...", Short: "show the help of a command", ValidArgs: commandNames(), DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, names []string) error { return help(names, std.out, env) }})
+	return root
 }
 
 // help prints the help of graspd, or of the commands that are named.
-func help(names []string, io stdio, env environment) int {
+func help(names []string, w io.Writer, env environment) error {
 	if len(names) == 0 {
 		names = []string{"help"}
 	}
 	for _, name := range names {
-		if first, _ := commandOf([]string{name}); first == "help" {
-			usage(io.out)
-			continue
-		}
 		c, ok := commandNamed(name)
-		if !ok {
-			fmt.Fprintf(io.err, "graspd: %s\n", noSuchCommand(name))
-			return exitUsage
+		switch {
+		case ok:
+			helpOn(w, c, c.rows(env))
+		case withCommand([]string{name})[0] == "help":
+			usage(w)
+		default:
+			return usageError{noSuchCommand(name)}
 		}
-		helpOn(io.out, name, c.rows(env))
 	}
-	return exitOK
+	return nil
 }
 
 // usageError has everything that is wrong with a command line or with the settings.
@@ -183,7 +219,7 @@ func exitCode(err error, w io.Writer) int {
 	var found findings
 	var blind unreadable
 	switch {
-	case err == nil, errors.Is(err, errHelp):
+	case err == nil:
 		return exitOK
 	case errors.As(err, &usage):
 		return say(w, usage, exitUsage)

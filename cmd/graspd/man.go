@@ -9,7 +9,7 @@ import (
 
 // manCommand writes the manual page, in the form that man and groff read.
 func manCommand(_ context.Context, args []string, std stdio, env environment) error {
-	problems, err := parseAlone("man", "", nil, args, std, env)
+	problems, err := parseAlone("man", "", nil, args, env)
 	if err != nil {
 		return err
 	}
@@ -36,11 +36,11 @@ func manualPage(w io.Writer) {
 		if i > 0 {
 			fmt.Fprint(w, ".br\n")
 		}
-		fmt.Fprintf(w, ".B graspd %s\n", roff(strings.TrimSpace(c.name+" "+c.args)))
+		fmt.Fprintf(w, ".B graspd %s\n", roff(c.usage()))
 	}
 	fmt.Fprintf(w, ".SH COMMANDS\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, ".SS graspd %s\n%s\n", roff(strings.TrimSpace(c.name+" "+c.args)), roff(sentence(c.about)))
+		fmt.Fprintf(w, ".SS graspd %s\n%s\n", roff(c.usage()), roff(sentence(c.about)))
 		if c.example != "" {
 			fmt.Fprintf(w, ".PP\nFor example:\n.PP\n.nf\n%s\n.fi\n", roff(c.example))
 		}

@@ -2,52 +2,92 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
-var errHelp = errors.New("help was asked for")
+// flagValue hands what the command line says of a flag to set. It implements pflag.Value.
+type flagValue struct {
+	kind string
+	set  func(string) error
+}
 
-// parse fills the settings from the defaults, the configuration file, the environment and the command line; a later one goes before an
-// earlier one. It returns the remaining arguments and every problem. It fails with errHelp after it has printed the help.
-func parse(command string, rows []setting, args []string, std stdio, env environment) ([]string, []string, error) {
-	problems := slices.Concat(env.fileProblems(), env.unknown())
-	given := make(map[string][]string)
-	fs := flag.NewFlagSet("graspd "+command, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
+func (v flagValue) String() string     { return "" }
+func (v flagValue) Set(s string) error { return v.set(s) }
+func (v flagValue) Type() string       { return v.kind }
+
+// flagSet returns the flags of a command. They hand each value to keep as it is, so that a wrong one ends nothing.
+func flagSet(rows []setting, keep func(name, value string) error) *pflag.FlagSet {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs.Usage = func() {}
 	for _, r := range rows {
-		keep := func(s string) error { given[r.name] = append(given[r.name], s); return nil }
+		kind := r.placeholder
+		if r.isList {
+			kind = "stringSlice" // by this name cobra knows that it may be repeated
+		}
+		f := fs.VarPF(flagValue{kind, func(s string) error { return keep(r.name, s) }}, r.name, "", r.about)
 		if r.isBool {
-			fs.BoolFunc(r.name, r.about, keep)
-		} else {
-			fs.Func(r.name, r.about, keep)
+			f.NoOptDefVal = "true"
 		}
 	}
-	var rest []string
-	for len(args) > 0 { // it goes on after a wrong flag or an argument, so that the operator hears all problems at once
-		err := fs.Parse(args)
-		if errors.Is(err, flag.ErrHelp) {
-			helpOn(std.out, command, rows)
-			return nil, nil, errHelp
+	return fs
+}
+
+// line is what a command line says, before anybody has looked at the values.
+type line struct {
+	given          map[string][]string // by flag
+	rest, problems []string            // arguments; what is wrong with the flags
+}
+
+// readLine reads a command line. It fails with pflag.ErrHelp where the line asks for help.
+func readLine(command string, rows []setting, args []string) (line, error) {
+	l := line{given: make(map[string][]string)}
+	fs := flagSet(rows, func(name, value string) error { l.given[name] = append(l.given[name], value); return nil })
+	for len(args) > 0 { // pflag sees one argument after the other, so that the operator hears all problems at once
+		arg := []string{args[0]}
+		args = args[1:]
+		switch a := arg[0]; {
+		case a == "--":
+			l.rest = append(l.rest, args...)
+			return l, nil
+		case len(a) > 1 && a[0] == '-' && a[1] != '-' && a != "-h": // -data is --data, as the flag package of Go has it
+			arg[0] = "-" + a
 		}
-		args = fs.Args()
-		switch name, unknown := unknownFlag(err); {
-		case err == nil && len(args) > 0:
-			rest, args = append(rest, args[0]), args[1:]
-		case unknown:
-			problems = append(problems, noSuchFlag(command, name, rows))
-			if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		err := fs.Parse(arg)
+		if _, lacks := errors.AsType[*pflag.ValueRequiredError](err); lacks && len(args) > 0 {
+			err = fs.Parse(append(arg, args[0]))
+			args = args[1:]
+		}
+		unknown, is := errors.AsType[*pflag.NotExistError](err)
+		switch {
+		case errors.Is(err, pflag.ErrHelp):
+			return l, err
+		case is:
+			l.problems = append(l.problems, noSuchFlag(command, unknown.GetSpecifiedName(), rows))
+			if len(args) > 0 && !strings.HasPrefix(args[0], "-") && !strings.Contains(arg[0], "=") {
 				args = args[1:] // the value of the wrong flag
 			}
 		case err != nil:
-			problems = append(problems, fmt.Sprintf("%v (see graspd %s --help)", err, command))
+			l.problems = append(l.problems, fmt.Sprintf("%v (see graspd %s --help)", err, command))
 		}
+		l.rest = append(l.rest, fs.Args()...)
 	}
+	return l, nil
+}
+
+// parse fills the settings from the defaults, the configuration file, the environment and the command line; a later one goes before an
+// earlier one. It returns the remaining arguments and every problem, and fails like readLine.
+func parse(command string, rows []setting, args []string, env environment) (rest, problems []string, err error) {
+	l, err := readLine(command, rows, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	problems = slices.Concat(env.fileProblems(), env.unknown(), l.problems)
 	for _, r := range rows {
-		from, values := "--"+r.name, given[r.name]
+		from, values := "--"+r.name, l.given[r.name]
 		if len(values) == 0 {
 			if s, ok := env[r.env()]; ok {
 				from, values = env.origin(r.env()), []string{s}
@@ -61,12 +101,12 @@ func parse(command string, rows []setting, args []string, std stdio, env environ
 			}
 		}
 	}
-	return rest, problems, nil
+	return l.rest, problems, nil
 }
 
 // parseAlone parses for a command that takes no arguments. It adds hint to the problem of an argument.
-func parseAlone(command, hint string, rows []setting, args []string, std stdio, env environment) ([]string, error) {
-	rest, problems, err := parse(command, rows, args, std, env)
+func parseAlone(command, hint string, rows []setting, args []string, env environment) ([]string, error) {
+	rest, problems, err := parse(command, rows, args, env)
 	for _, a := range rest {
 		problems = append(problems, fmt.Sprintf("%s takes no argument %q%s", command, a, hint))
 	}

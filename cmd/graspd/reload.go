@@ -24,7 +24,7 @@ var reloadable = []string{"name", "description", "contact", "pubkey", "icon", "b
 func loadSettings(args []string, std stdio, env environment) (s loadedSettings, problems []string, err error) {
 	rows := s.settings()
 	s.values = recorded(rows)
-	problems, err = parseAlone("serve", "; a switch is turned off as --sync=false", rows, args, std, env)
+	problems, err = parseAlone("serve", "; a switch is turned off as --sync=false", rows, args, env)
 	if err != nil {
 		return s, nil, err
 	}

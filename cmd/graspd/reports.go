@@ -36,7 +36,7 @@ func (o *reportOptions) settings(env environment) []setting {
 // reportsCommand lists what people have reported, or has the relay decide about a report.
 func reportsCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o reportOptions
-	problems, err := parseAlone("reports", ": name what is meant with --remove or --dismiss", o.settings(env), args, std, env)
+	problems, err := parseAlone("reports", ": name what is meant with --remove or --dismiss", o.settings(env), args, env)
 	if err == nil && o.remove != "" && o.dismiss != "" {
 		problems = append(problems, "reports wants --remove or --dismiss, not both")
 	}

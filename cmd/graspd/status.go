@@ -98,7 +98,7 @@ func (o *statusOptions) settings(env environment) []setting {
 // statusCommand prints the state of a running relay.
 func statusCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o statusOptions
-	problems, err := parseAlone("status", "", o.settings(env), args, std, env)
+	problems, err := parseAlone("status", "", o.settings(env), args, env)
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}

@@ -1,17 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"strings"
-)
-
-// unknownFlag returns the name of the flag that an error of the flag package calls not defined; ok is false for any other error.
-func unknownFlag(err error) (name string, ok bool) {
-	if err == nil {
-		return "", false
-	}
-	return strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-}
+import "fmt"
 
 // noSuchFlag words the problem of a flag that the command does not have. It names the flag that was meant, where only one or two letters
 // differ.
@@ -28,11 +17,7 @@ func noSuchFlag(command, name string, rows []setting) string {
 
 // noSuchCommand words the problem of a command that graspd does not have, and names the one that was meant like noSuchFlag.
 func noSuchCommand(name string) string {
-	names := []string{"help"}
-	for _, c := range commands() {
-		names = append(names, c.name)
-	}
-	if meant, ok := nearest(name, names); ok {
+	if meant, ok := nearest(name, commandNames()); ok {
 		return fmt.Sprintf("there is no command %q; did you mean graspd %s?", name, meant)
 	}
 	return fmt.Sprintf("there is no command %q (see graspd --help)", name)

@@ -17,7 +17,12 @@ func TestUnknownFlag(t *testing.T) {
 		{[]string{"--flavour", "--domian", "x", "--quiet"}, []string{
 			"there is no flag --flavour (see graspd serve --help)", "there is no flag --domian; did you mean --domain?"}},
 		{[]string{"--zz"}, []string{"there is no flag --zz (see graspd serve --help)"}},
-		{[]string{"--domain"}, []string{"flag needs an argument: -domain (see graspd serve --help)"}},
+		{[]string{"---domain", "x", "--=y"}, []string{"bad flag syntax: ---domain (see graspd serve --help)", "bad flag syntax: --=y (see graspd serve --help)",
+			`serve takes no argument "x"; a switch is turned off as --sync=false`}},
+		{[]string{"--nonsense=1", "x", "--", "--domain"}, []string{"there is no flag --nonsense (see graspd serve --help)",
+			`serve takes no argument "x"; a switch is turned off as --sync=false`, `serve takes no argument "--domain"; a switch is turned off as --sync=false`}},
+		{[]string{"-x", "-domian=x"}, []string{"there is no flag --x (see graspd serve --help)", "there is no flag --domian; did you mean --domain?"}},
+		{[]string{"--domain"}, []string{"flag needs an argument: --domain (see graspd serve --help)"}},
 	} {
 		code, _, errs := call(t, "", nil, append([]string{"serve"}, tt.args...)...)
 		var got []string
@@ -57,7 +62,7 @@ func TestUnknownWordsAreLikeOthers(t *testing.T) {
 func TestTrustedProxies(t *testing.T) {
 	var c Config
 	rows := c.serveSettings()
-	_, problems, err := parse("serve", rows, []string{"--trusted-proxies", "::ffff:10.0.0.7/104, ::ffff:192.0.2.1,2001:db8::/32,127.0.0.1,::/0"}, stdio{}, noEnv)
+	_, problems, err := parse("serve", rows, []string{"--trusted-proxies", "::ffff:10.0.0.7/104, ::ffff:192.0.2.1,2001:db8::/32,127.0.0.1,::/0"}, noEnv)
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}

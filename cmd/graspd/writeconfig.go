@@ -20,7 +20,7 @@ func configCommand(ctx context.Context, args []string, std stdio, env environmen
 	var c Config
 	rows := c.settings()
 	inForce := recorded(rows)
-	problems, err := parseAlone("config", "; it writes to its output: graspd config >graspd.toml", rows, args, std, env)
+	problems, err := parseAlone("config", "; it writes to its output: graspd config >graspd.toml", rows, args, env)
 	if err != nil {
 		return err
 	}
