@@ -30,6 +30,7 @@ func fetch(t *testing.T, url string) (int, []byte) {
 }
 
 func TestThePrivateListener(t *testing.T) {
+	t.Parallel()
 	source := testkit.Serve(t)
 	now := time.Now().Unix()
 	source.Add(testkit.Announcement(testkit.Key(1), now-100, "proj", "wss://relay.example.org", string(source.URL)))
@@ -98,6 +99,7 @@ func TestAPrivateAddressInUseIsAStartError(t *testing.T) {
 
 // A request that never ends does not keep the process.
 func TestAStuckAdminRequestDoesNotSpoilTheStop(t *testing.T) {
+	t.Parallel()
 	us := serve(t, "--data", t.TempDir(), "--admin-listen", "127.0.0.1:0")
 	address := us.out.await(t, `at http://(\S+)/status.json\n`)
 	c, err := net.Dial("tcp", address)

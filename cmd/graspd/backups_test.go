@@ -17,6 +17,7 @@ import (
 // TestARelayMakesBackupsByItself: one is there soon after the first start, status tells of it, a second start makes no other, and tar makes
 // a data directory of it that check finds whole and that is served.
 func TestARelayMakesBackupsByItself(t *testing.T) {
+	t.Parallel()
 	tar, err := exec.LookPath("tar")
 	if err != nil {
 		t.Skip("no tar")

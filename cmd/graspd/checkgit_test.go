@@ -41,7 +41,6 @@ func newPushed(t *testing.T) *pushed {
 	c.publish(testkit.Sign(owner, now, nip34.KindRepository, "", nostr.Tag{"d", "proj"}, nostr.Tag{"clone", p.url}, nostr.Tag{"relays", string(us.url)}))
 	c.publish(p.state)
 	git(t, p.dir, "push", p.url, "main")
-	_ = c.c.Close("over")
 	us.stop()
 	return p
 }
@@ -78,6 +77,7 @@ func (p *pushed) only(pattern string) string {
 
 // TestCheckOfGitData: refs' files that somebody has edited are found, and made anew.
 func TestCheckOfGitData(t *testing.T) {
+	t.Parallel()
 	p := newPushed(t)
 	if out := p.sound(); !strings.Contains(out, "\n1 repository with 1 ref and 1 MiB of packs\n") {
 		t.Error(out)
@@ -117,6 +117,7 @@ func TestCheckOfGitData(t *testing.T) {
 
 // TestRepairOfLostGitData: what is lost is told, is shown no more, and is there again when it was pushed again.
 func TestRepairOfLostGitData(t *testing.T) {
+	t.Parallel()
 	p := newPushed(t)
 	if err := os.Remove(p.only("objects/pack/*.pack")); err != nil {
 		t.Fatal(err)
@@ -137,7 +138,6 @@ func TestRepairOfLostGitData(t *testing.T) {
 	if !c.stored(p.state) {
 		t.Error("the state is gone")
 	}
-	_ = c.c.Close("over")
 	git(t, p.dir, "push", p.url, "main")
 	git(t, t.TempDir(), "clone", "-q", p.url, "clone")
 	us.stop()
@@ -161,6 +161,7 @@ func TestCheckWithoutGitData(t *testing.T) {
 
 // TestASiblingsDataIsCopied: what another repository has that the same state rules is copied by the next start.
 func TestASiblingsDataIsCopied(t *testing.T) {
+	t.Parallel()
 	p := newPushed(t)
 	us := p.serve()
 	service, err := grasp.ParseService(p.host)
@@ -180,7 +181,6 @@ func TestASiblingsDataIsCopied(t *testing.T) {
 	if refs == "" || refs != git(t, p.dir, "ls-remote", of(second)) {
 		t.Fatalf("the first has %q", refs)
 	}
-	_ = c.c.Close("over")
 	us.stop()
 	packs, err := filepath.Glob(filepath.Join(p.data, "git/??/??/*/objects/pack/*.pack"))
 	if err != nil || len(packs) < 2 {
@@ -212,6 +212,7 @@ func TestASiblingsDataIsCopied(t *testing.T) {
 
 // TestRepairShowsPullRequests: one that has lost its ref has it again, and git gets it, when a relay serves the data.
 func TestRepairShowsPullRequests(t *testing.T) {
+	t.Parallel()
 	p := newPushed(t)
 	service, err := grasp.ParseService(p.host)
 	if err != nil {
@@ -224,7 +225,6 @@ func TestRepairShowsPullRequests(t *testing.T) {
 	c := dial(t, us.url)
 	c.publish(pr)
 	git(t, p.dir, "push", of, "main:refs/nostr/"+pr.ID.String())
-	_ = c.c.Close("over")
 	want := git(t, p.dir, "ls-remote", of)
 	us.stop()
 	p.sound()

@@ -152,6 +152,7 @@ func TestImportThenExport(t *testing.T) {
 // announcement, which its replacement put behind them, than the door keeps.
 // One is protected (NIP-70): whoever exported it had it from its author.
 func TestAnExportedStoreIsImportedCompletely(t *testing.T) {
+	t.Parallel()
 	now := time.Now().Unix()
 	owner, author := testkit.Key(1), testkit.Key(2)
 	at := testkit.RepositoryAddress(owner, "proj")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,6 +31,9 @@ const childMark = "CHILD_OF_GRASPD_TEST"
 func TestMain(m *testing.M) {
 	if os.Getenv(childMark) != "" {
 		main()
+	}
+	if flag.Parse(); flag.Lookup("test.parallel").Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
+		_ = flag.Set("test.parallel", "8") // most tests wait for a relay, and few compute
 	}
 	os.Exit(m.Run())
 }

@@ -80,7 +80,6 @@ func address(t *testing.T, c *child) grasp.RelayURL {
 func fillUp(t *testing.T, u grasp.RelayURL) (acked []*nostr.Event, refusal string) {
 	t.Helper()
 	c := dial(t, u)
-	defer c.c.Close("over") // so that the stop need not wait for this client
 	now := time.Now().Unix()
 	ann := testkit.Announcement(testkit.Key(1), now, "proj", "wss://relay.example.org")
 	c.publish(ann)
@@ -119,6 +118,7 @@ func requireAll(t *testing.T, data string, acked []*nostr.Event) {
 // TestDiskFull: with a floor the relay refuses in time and goes on; without one the disk fails, nothing is acknowledged
 // from then on, the operator is told, and when there is room everything that was acknowledged is there.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	if !withDisks(t) {
 		return
 	}
@@ -133,7 +133,6 @@ func TestDiskFull(t *testing.T) {
 		reader := dial(t, u)
 		reader.send(nostr.AppendReq(nil, "s", nostr.Filter{IDs: []nostr.ID{acked[0].ID}}))
 		reader.awaitEvent(acked[0])
-		_ = reader.c.Close("over")
 		if len(acked) < 8 {
 			t.Errorf("floor %s: full after %d events", floor, len(acked))
 		}
@@ -216,6 +215,7 @@ func TestNoInodes(t *testing.T) {
 
 // TestGitDataOnAnotherDisk: where the git data lies on a disk of its own, and that one is full, events are stored and no push is taken.
 func TestGitDataOnAnotherDisk(t *testing.T) {
+	t.Parallel()
 	if !withDisks(t) {
 		return
 	}

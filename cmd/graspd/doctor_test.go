@@ -16,6 +16,7 @@ import (
 
 // TestTheDoctorLooksAtARelay that runs here, whose only fault is that it is nowhere else; its test announcement leaves nothing.
 func TestTheDoctorLooksAtARelay(t *testing.T) {
+	t.Parallel()
 	us := serve(t, "--git", "--data", t.TempDir(), "--sync=false")
 	host := strings.TrimPrefix(string(us.url), "ws://")
 	code, out, errs := call(t, "", nil, "doctor", "--git", "--domain", host, "--data", t.TempDir(), "--disk-floor", "0", "http://"+host)

@@ -14,6 +14,7 @@ import (
 
 // What only a participant's own relay has comes from there, once the relay of the operator's choice has told which one that is.
 func TestMailboxes(t *testing.T) {
+	t.Parallel()
 	index, home := testkit.Serve(t), testkit.Serve(t)
 	hosts := serve(t, "--data", t.TempDir(), "--git", "--listen", freeAddress(t), "--admin-listen=", "--mailboxes")
 	if d := document(t, hosts); !slices.Equal(d.SupportedGRASPs, []string{"GRASP-01", "GRASP-02", "GRASP-03"}) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,9 +19,7 @@ import (
 func dialAs(t *testing.T, u grasp.RelayURL, key nostr.SecretKey) (*client, nostr.OK) {
 	t.Helper()
 	c := dial(t, u)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	b, err := c.c.Read(ctx)
+	b, err := c.read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +108,9 @@ func TestAPrivateService(t *testing.T) {
 	overwrite(t, list, owner.PubKey().String()+"\n")
 	hangUp(t)
 	us.logs.await(t, `settings reread.* members=1`)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	for {
-		if _, err := leaves.c.Read(ctx); err != nil {
-			if ctx.Err() != nil || !strings.Contains(err.Error(), "no member's any more") {
+		if _, err := leaves.read(); err != nil {
+			if !strings.Contains(err.Error(), "no member's any more") {
 				t.Errorf("the connection ends with %v", err)
 			}
 			break

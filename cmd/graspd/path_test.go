@@ -58,6 +58,7 @@ func get(t *testing.T, at, accept string) (code int, location, body string) {
 
 // TestAServiceBelowAPath: with --domain host/path everything stands below the path, behind a proxy that keeps it, and every link stays there.
 func TestAServiceBelowAPath(t *testing.T) {
+	t.Parallel()
 	const browser = "text/html,*/*;q=0.8"
 	host, to := under(t, "/a/git")
 	service, err := grasp.ParseService(host + "/a/git")

@@ -16,6 +16,7 @@ import (
 // TestPrivateServicesCompleteEachOther: two that are members of each other fill themselves with events and git data, with their own keys;
 // a third one that only one of them is a member of gets nothing.
 func TestPrivateServicesCompleteEachOther(t *testing.T) {
+	t.Parallel()
 	owner, now, dir := testkit.Key(1), time.Now().Unix(), t.TempDir()
 	type service struct {
 		address, data, list string

@@ -15,6 +15,7 @@ import (
 // TestAnAnnouncementOpensNoWayIn: a stranger names this machine and its network as relays, in all spellings. The whole
 // graspd connects to the relay that its operator named, on the same machine, and to none of them.
 func TestAnAnnouncementOpensNoWayIn(t *testing.T) {
+	t.Parallel()
 	inside, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

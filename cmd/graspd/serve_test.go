@@ -99,7 +99,7 @@ func start(t *testing.T, args ...string) *running {
 // serve runs graspd with the arguments on a free port.
 func serve(t *testing.T, args ...string) *running {
 	t.Helper()
-	r := start(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "", "--disk-floor", "1MiB", "--store-cache", "1MiB", "--sync-allow-private"}, args...)...)
+	r := start(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "", "--disk-floor", "1MiB", "--store-cache", "1MiB", "--sync-allow-private", "--sync-batch-window", "50ms"}, args...)...)
 	u, err := grasp.NormalizeRelay(r.out.await(t, `listens on (ws://\S+)\n`))
 	if err != nil {
 		t.Fatal(err)
@@ -108,10 +108,18 @@ func serve(t *testing.T, args ...string) *running {
 	return r
 }
 
-// client is one connection of a plain Nostr client.
+// client is one connection of a plain Nostr client. It reads all the time: a relay that ends waits seconds for the goodbye of a client that
+// does not.
 type client struct {
-	t *testing.T
-	c *relayconn.Conn
+	t    *testing.T
+	c    *relayconn.Conn
+	came chan message
+}
+
+// message is what a client has read.
+type message struct {
+	b   []byte
+	err error
 }
 
 func dial(t *testing.T, u grasp.RelayURL) *client {
@@ -123,7 +131,31 @@ func dial(t *testing.T, u grasp.RelayURL) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close("test over") })
-	return &client{t, c}
+	k := &client{t, c, make(chan message, 1<<12)}
+	go func() {
+		for err := error(nil); err == nil; {
+			var b []byte
+			b, err = c.Read(t.Context())
+			select {
+			case k.came <- message{bytes.Clone(b), err}:
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	return k
+}
+
+// read returns the next message as it came, or how the connection has ended.
+func (c *client) read() ([]byte, error) {
+	c.t.Helper()
+	select {
+	case m := <-c.came:
+		return m.b, m.err
+	case <-time.After(patience):
+		c.t.Fatal("nothing comes")
+		return nil, nil
+	}
 }
 
 func (c *client) send(b []byte) {
@@ -136,9 +168,7 @@ func (c *client) send(b []byte) {
 // next returns the next message of the relay but a challenge (NIP-42).
 func (c *client) next() nostr.RelayMessage {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
-	defer cancel()
-	b, err := c.c.Read(ctx)
+	b, err := c.read()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -218,6 +248,7 @@ func TestASecondProcessOnTheSameDataIsRefused(t *testing.T) {
 }
 
 func TestASilentConnectionDoesNotSpoilTheStop(t *testing.T) {
+	t.Parallel()
 	us := serve(t, "--data", t.TempDir())
 	c, err := net.Dial("tcp", strings.TrimPrefix(string(us.url), "ws://"))
 	if err != nil {

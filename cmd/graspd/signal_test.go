@@ -32,7 +32,6 @@ func TestASignalInTheMiddleOfACatchUp(t *testing.T) {
 				seen[m.Event.ID] = true
 			}
 		}
-		_ = c.c.Close("seen enough")
 		return len(seen)
 	}
 	first := serve(t, args...)
