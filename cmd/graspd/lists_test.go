@@ -174,9 +174,12 @@ func TestListsAreRereadOnHangup(t *testing.T) {
 	if c.stored(issue(3)) || c.stored(elsewhere) || !c.stored(ann) {
 		t.Error("what is denied is served, or more has gone")
 	}
+	meanwhile := issue(5)
+	source.Add(meanwhile)
 	overwrite(t, list, "# nobody\n")
 	hangUp(t)
 	us.logs.await(t, `put back by the operator`)
+	watch.awaitEvent(meanwhile)
 	if !c.stored(issue(3)) {
 		t.Error("what is denied no more is not back")
 	}

@@ -14,14 +14,12 @@ import (
 // adminPages serves the pages of the private listener.
 func (n *Node) adminPages() *admin.Pages {
 	c := admin.Config{
-		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Door: n.Door, Self: n.self, Backup: n, Hosts: n.cfg.AdminHosts,
-		Faults: n.faults, Moderation: n.Moderator, Changed: n.Relay.Relist, Changes: n.Changes, Reports: n.Reports,
-		Clients: func() (int, int) { s := n.Relay.Stats(); return s.Sessions, s.Subscriptions },
+		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Door: n.Door, Self: n.self, Node: n, Hosts: n.cfg.AdminHosts,
+		Faults: n.faults, Moderation: n.Moderator, Reports: n.Reports, Relay: n.Relay, Start: n.start,
 	}
-	c.Nothing, c.Start = n.Nothing, n.start
 	m := metrics.Config{Version: c.Version, Store: n.Store, Door: n.Door, Relay: n.Relay, Faults: n.faults, Reports: n.Reports}
 	if n.Backups != nil {
-		c.Backups, m.Backups = n.Backups.Status, n.Backups.Status
+		c.Backups, m.Backups = n.Backups, n.Backups
 	}
 	if n.Engine != nil {
 		c.Sync, m.Sync = n.Engine, n.Engine

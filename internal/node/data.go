@@ -34,23 +34,20 @@ func OpenDoor(c Config) (*store.Store, *ingest.Door, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := moderated(&c, s)
-	if err != nil {
+	if _, err := moderated(&c, s); err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
-	d := newDoor(c, s, nil, nil)
-	m.Through(d, nil)
-	return s, d, nil
+	return s, newDoor(c, s, nil, nil), nil
 }
 
 // moderated reads the operator's decisions, adds them to the lists, and puts the rules that the lists make into the store. While no
 // repository is kept, it forgets refusals: relays then bring the announcements again, and the operator is told what these list.
-func moderated(c *Config, s *store.Store) (*moderator.Moderator, error) {
-	m, err := moderator.Open(moderator.Config{Store: s, Lists: c.Lists, Now: c.Now, Logger: c.Logger.With("component", "moderator")})
+func moderated(c *Config, s *store.Store) (*moderator.Decisions, error) {
+	decided, err := moderator.Read(s)
 	if err != nil {
 		return nil, err
 	}
-	c.Lists = m.Lists()
+	c.Lists = decided.With(c.Lists)
 	b, err := s.Begin()
 	if err == nil {
 		err = b.SetRules(c.rules(c.Lists).Fingerprint(), true)
@@ -63,9 +60,9 @@ func moderated(c *Config, s *store.Store) (*moderator.Moderator, error) {
 		b.Discard()
 	}
 	if errors.Is(err, store.ErrFull) { // the next start with room does it
-		return m, nil
+		return decided, nil
 	}
-	return m, err
+	return decided, err
 }
 
 // openData opens the data directory and the door in front of it.
@@ -75,12 +72,12 @@ func (n *Node) openData() (err error) {
 		return err
 	}
 	n.sweepSnapshots()
-	if n.Moderator, err = moderated(&n.cfg, n.Store); err != nil {
+	settings := c.rules(c.Lists)
+	decided, err := moderated(&n.cfg, n.Store)
+	if err != nil {
 		return err
 	}
 	c = n.cfg
-	n.rules.Store(new(c.rules(c.Lists)))
-	n.minPoW.Store(int64(c.MinPoW))
 	var git hosting.Config
 	if c.Git != nil {
 		if git, err = n.openGit(); err != nil {
@@ -88,11 +85,11 @@ func (n *Node) openData() (err error) {
 		}
 	}
 	n.Door = newDoor(c, n.Store, git.Ledger, n.faults)
+	n.Moderator = moderator.New(moderator.Config{Store: n.Store, Decided: decided, Door: n.Door, Rules: settings, Now: c.Now, Logger: c.Logger.With("component", "moderator")})
 	if c.Git != nil {
-		git.Door = n.Door
+		git.Door, git.Keeps = n.Door, n.Moderator.KeepsData
 		n.Host = hosting.New(git)
 	}
-	n.Moderator.Through(n.Door, n.apply)
 	n.Reports, err = reports.Open(context.Background(), reports.Config{Store: n.Store, Door: n.Door, Moderator: n.Moderator, Now: c.Now, Logger: c.Logger.With("component", "reports")})
 	return err
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/base/publicnet"
-	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitfetch"
 	"github.com/graspd/graspd/internal/git/githttp"
@@ -46,7 +45,7 @@ type GitSync struct {
 // GitIn returns where a data directory has its repositories.
 func GitIn(dir string) string { return filepath.Join(dir, "git") }
 
-// openGit opens the repositories. It returns what their host works with, but for the door.
+// openGit opens the repositories. It returns what their host works with, but for door and moderator.
 func (n *Node) openGit() (hosting.Config, error) {
 	c := n.cfg
 	disk := c.Git.Disk
@@ -64,7 +63,7 @@ func (n *Node) openGit() (hosting.Config, error) {
 	}
 	h := hosting.Config{
 		Closed: c.Archive != nil && c.Archive.ReadOnly,
-		Disk:   disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Private: c.Private != nil, Limits: c.Git.Limits, Now: c.Now,
+		Disk:   disk, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Private: c.Private != nil, Limits: c.Git.Limits, Now: c.Now,
 		Logger: c.Logger.With("component", "hosting"), Faults: n.faults, Contributors: c.Git.Contributors, Room: n.gitRoom, Space: n.gitDisk, Trusts: n.trusts,
 	}
 	h.Ledger = hosting.NewLedger(h)
@@ -76,7 +75,7 @@ func (n *Node) trusts(owner nostr.PubKey) bool {
 	if n.circle != nil && n.circle.Has(owner) {
 		return true
 	}
-	l := n.rules.Load().Lists
+	l := n.Door.Rules().Lists
 	_, author := l.AllowPubKeys[owner]
 	_, repositories := l.AllowRepositories.Owners[owner]
 	return author || repositories
@@ -150,7 +149,7 @@ func (n *Node) serveGit() error {
 	}
 	pages := repopage.New(repopage.Config{
 		Reader: reader, Look: c.Look,
-		Store: n.Store, Service: c.Service, Rules: func() policy.Rules { return *n.rules.Load() }, Find: n.find, Contributors: c.Git.Contributors, Now: c.Now,
+		Store: n.Store, Service: c.Service, Rules: n.Door.Rules, Find: n.find, Contributors: c.Git.Contributors, Now: c.Now,
 		Logger: c.Logger.With("component", "git"),
 	})
 	n.Front.Handle(pages.Route()) // before git, which takes whatever stands below a repository

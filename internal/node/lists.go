@@ -25,14 +25,12 @@ type Settings struct {
 func (n *Node) Set(ctx context.Context, s Settings) {
 	n.said.mu.Lock()
 	defer n.said.mu.Unlock()
-	before, powBefore := *n.rules.Load(), n.minPoW.Load()
+	before, rules := n.Door.Rules(), n.cfg.rules(s.Lists)
+	rules.MinPoW = s.MinPoW
 	info, hold, over := nip86.Apply(s.Info, n.Changes())
 	present, err := n.Relay.Present(n.information(info, s.Lists), s.About, s.MinPoW)
 	if err == nil {
-		n.minPoW.Store(int64(s.MinPoW))
-		if err = n.Moderator.SetLists(ctx, s.Lists); err != nil {
-			n.minPoW.Store(powBefore)
-		}
+		err = n.Moderator.SetRules(ctx, rules)
 	}
 	if err != nil {
 		n.log.Error("the settings stay as they were", "error", err)
@@ -45,30 +43,26 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 		n.Host.SetLimits(s.Git)
 		n.Web.SetMaxPush(s.Git.Push)
 	}
-	if n.rules.Load().Fingerprint() == before.Fingerprint() {
+	if n.Door.Rules().Fingerprint() == before.Fingerprint() {
 		n.log.Info("settings reread: what is accepted is the same", n.memberCount()...)
 		return
 	}
-	n.Relay.Relist()
 	n.log.Info("settings reread", append(append(listCounts(s.Lists), slog.Int("min_pow", s.MinPoW)), n.memberCount()...)...)
 }
 
-// apply puts all lists in force, also those of decisions. The door comes first: by then it decides by the new rules on whatever the engine
-// asks for. One call at a time.
-func (n *Node) apply(ctx context.Context, l policy.Lists) error {
-	rules, before := n.cfg.rules(l), *n.rules.Load()
-	rules.MinPoW = int(n.minPoW.Load())
-	if rules.Fingerprint() == before.Fingerprint() {
-		return nil
+// followRules hands the engine the lists of rules as they come into force, until ctx ends. The door decides by rules before the engine hears
+// of them. before are those that the engine has, and changed is closed when there are others.
+func (n *Node) followRules(ctx context.Context, before policy.Rules, changed <-chan struct{}) error {
+	for {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+		rules, next := n.Door.FollowRules()
+		n.Engine.SetLists(rules.Lists, rules.Loosens(before))
+		before, changed = rules, next
 	}
-	if err := n.Door.SetRules(ctx, rules); err != nil {
-		return err
-	}
-	n.rules.Store(&rules)
-	if n.Engine != nil {
-		n.Engine.SetLists(l, rules.Loosens(before))
-	}
-	return nil
 }
 
 // listCounts says how many entries the lists have.

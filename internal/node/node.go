@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/contain"
@@ -25,7 +24,6 @@ import (
 	"github.com/graspd/graspd/internal/operate/signin"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip11"
-	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/serve/front"
 	"github.com/graspd/graspd/internal/serve/members"
@@ -102,8 +100,6 @@ type Node struct {
 	cfg     Config
 	pages   *admin.Pages
 	said    said
-	rules   atomic.Pointer[policy.Rules] // in force
-	minPoW  atomic.Int64                 // of the settings
 	log     *slog.Logger
 	faults  *contain.Faults
 	self    nostr.PubKey
@@ -141,7 +137,7 @@ func New(c Config) (_ *Node, err error) {
 	})
 	n.Front.Handle(front.AddressRoute(c.Service.Root()))
 	if len(c.AdminKeys) > 0 {
-		n.Front.Handle(nip86.Route(nip86.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Changed: func() { n.Relay.Relist() }, Change: n.Change, Now: c.Now}))
+		n.Front.Handle(nip86.Route(nip86.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Settings: n, Now: c.Now}))
 	}
 	if c.Git != nil {
 		if err := n.serveGit(); err != nil {
@@ -246,7 +242,7 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 		moved = n.Host.Moved
 	}
 	return relay.New(relay.Config{
-		Moved: moved, Serves: func(a *nip34.Announcement) bool { return n.rules.Load().Serves(a) }, Front: n.Front, Store: n.Store, Door: n.Door, Service: c.Service, Info: info, About: c.About, Look: c.Look, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
+		Moved: moved, Front: n.Front, Store: n.Store, Door: n.Door, Service: c.Service, Info: info, About: c.About, Look: c.Look, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
 		Logger: c.Logger.With("component", "relay"), Faults: n.faults, Members: n.readers(),
 	})
 }

@@ -57,7 +57,9 @@ func (n *Node) parts(l Listeners) []part {
 		parts = append(parts, part{"backups", n.Backups.Run})
 	}
 	if n.Engine != nil {
-		parts = append(parts, part{"engine", n.Engine.Run})
+		rules, changed := n.Door.FollowRules()
+		follow := func(ctx context.Context) error { return n.followRules(ctx, rules, changed) }
+		parts = append(parts, part{"lists of the engine", follow}, part{"engine", n.Engine.Run})
 	}
 	if n.GitSync != nil {
 		parts = append(parts, part{"git sync", n.GitSync.Run})

@@ -10,6 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/serve/relay"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -133,4 +134,9 @@ func (hosting) Status() *status.Git {
 		Processes: []status.Processes{{Kind: "fetch", Running: 1, Ended: 40_000, Failed: 5}, {Kind: "upload", Running: 2, Ended: 900}},
 		Sync:      &status.GitSync{Lacking: 1, Worst: []status.GitLack{lack}},
 	}
+}
+
+// Stats are those of the relay's clients.
+func (c *community) Stats() relay.Stats {
+	return relay.Stats{Sessions: int(c.clients.Load()), Subscriptions: 230}
 }

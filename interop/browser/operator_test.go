@@ -19,7 +19,7 @@ func serve(t *testing.T) (*community, string) {
 	all := &community{retried: make(chan grasp.RelayURL, 10)}
 	pages := admin.New(admin.Config{
 		URL: "wss://relay.example.org", Version: "v1", Store: shelf{}, Door: door{}, Sync: all, Git: hosting{},
-		Clients: func() (int, int) { return int(all.clients.Load()), 230 },
+		Relay: all,
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)

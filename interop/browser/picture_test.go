@@ -24,6 +24,7 @@ import (
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/serve/relay"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -78,13 +79,17 @@ func smaller(t *testing.T, picture []byte) []byte {
 	return b.Bytes()
 }
 
+type smallRelay struct{}
+
+func (smallRelay) Stats() relay.Stats { return relay.Stats{Sessions: 38, Subscriptions: 112} }
+
 // aDay is the page after a day, which passes in a moment.
 func aDay(t *testing.T) (html []byte, pages *admin.Pages) {
 	synctest.Test(t, func(t *testing.T) {
 		days := &small{begun: time.Now()}
 		pages = admin.New(admin.Config{
 			URL: "wss://git.example.org", Version: "v1.0.0", Store: smallStore{}, Door: smallDoor{}, Sync: days,
-			Clients: func() (int, int) { return 38, 112 },
+			Relay: smallRelay{},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})

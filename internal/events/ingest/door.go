@@ -60,7 +60,7 @@ func (l Limits) withDefaults() Limits {
 // Door is the one way in for events. Build it with New, give its Sources to those who bring events, and Run it once.
 type Door struct {
 	store    *store.Store
-	rules    atomic.Pointer[policy.Rules] // in force
+	rules    atomic.Pointer[rulesInForce]
 	verifier nostr.Verifier
 	now      func() time.Time
 	workers  int
@@ -101,7 +101,7 @@ func New(c Config) *Door {
 		stop: make(chan struct{}), wake: make(chan struct{}, 1), ruleChanges: make(chan ruleChange, 1), exclusiveRequests: make(chan exclusiveRequest, 1),
 		copies: make(map[nostr.ID]*sameID), parties: make(map[string]*party),
 	}
-	d.rules.Store(&c.Rules)
+	d.rules.Store(&rulesInForce{c.Rules, make(chan struct{})})
 	d.work = sync.NewCond(&d.mu)
 	if d.verifier == nil {
 		d.verifier = nostr.Schnorr{}
@@ -125,9 +125,6 @@ func (d *Door) Source(c SourceConfig) *Source {
 	d.sources++
 	return &Source{door: d, conf: c, party: d.joinParty(c.Party)}
 }
-
-// Rules returns the rules in force.
-func (d *Door) Rules() policy.Rules { return *d.rules.Load() }
 
 // Occupied returns how many sources are open, and how many places the events of all sources take.
 func (d *Door) Occupied() (sources, places int) {

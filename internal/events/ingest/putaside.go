@@ -6,6 +6,10 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
+// CaseRows begins the names of the rows of the operator's decisions. Store.Changes names such a row whenever something was taken away or put
+// back by a decision.
+const CaseRows = "case/"
+
 // PutAside takes a stored event out of the served ones and keeps it under the case of, for restoring. It also takes out the announcements
 // that nobody invites without that event. It returns all events that it took out: none where the event is not stored.
 func (t *Exclusive) PutAside(id nostr.ID, of uint64) ([]*nostr.Event, error) {

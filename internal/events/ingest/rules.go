@@ -7,6 +7,21 @@ import (
 	"github.com/graspd/graspd/internal/events/policy"
 )
 
+// rulesInForce are rules, and what tells of the next.
+type rulesInForce struct {
+	policy.Rules
+	over chan struct{} // closed when others have come into force
+}
+
+// Rules returns the rules in force.
+func (d *Door) Rules() policy.Rules { return d.rules.Load().Rules }
+
+// FollowRules returns the rules in force, and a channel that is closed when others have come into force.
+func (d *Door) FollowRules() (policy.Rules, <-chan struct{}) {
+	r := d.rules.Load()
+	return r.Rules, r.over
+}
+
 // ruleChange is a change of the rules on its way to the writer.
 type ruleChange struct {
 	rules policy.Rules
@@ -71,7 +86,7 @@ func (w *writer) takeOver(rules policy.Rules) error {
 	}
 	w.finish()
 	w.rules = rules
-	w.door.rules.Store(&rules)
+	close(w.door.rules.Swap(&rulesInForce{rules, make(chan struct{})}).over)
 	w.known.reset()
 	if looser {
 		w.orphans.each(w.promotion.reconsider)

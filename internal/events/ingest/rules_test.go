@@ -75,6 +75,37 @@ func TestDeniedAuthor(t *testing.T) {
 	})
 }
 
+// over reports whether a channel is closed.
+func over(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// Who follows the rules hears of others once they are in force.
+func TestWhoFollowsTheRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{})
+		defer w.end()
+		_, first := w.door.FollowRules()
+		if over(first) {
+			t.Error("others are in force before there are any")
+		}
+		w.setRules(denying(t, 3))
+		rules, second := w.door.FollowRules()
+		if !over(first) || over(second) || len(rules.Lists.DenyPubKeys) != 1 {
+			t.Errorf("other rules are in force, and followers hear of it: %t, %t, %v", over(first), over(second), rules.Lists.DenyPubKeys)
+		}
+		w.setRules(denying(t))
+		if !over(second) {
+			t.Error("nobody hears of the next rules")
+		}
+	})
+}
+
 // A denied author who vanishes vanishes.
 func TestDeniedAuthorVanishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -194,8 +225,12 @@ func TestRulesThatCannotBeWritten(t *testing.T) {
 		repo := announcement(1, "tool", now)
 		w.want(w.publish(c, repo), policy.Accept)
 		free.Store(1 << 10)
+		_, changed := w.door.FollowRules()
 		if err := w.door.SetRules(t.Context(), denying(t, 2)); !errors.Is(err, store.ErrFull) {
 			t.Errorf("%v", err)
+		}
+		if over(changed) {
+			t.Error("who follows the rules hears of some that are not in force")
 		}
 		free.Store(1 << 40)
 		w.want(w.publish(c, issue(2, repo, now, "bug")), policy.Accept)

@@ -21,6 +21,7 @@ import (
 	"github.com/graspd/graspd/internal/operate/nip86"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/serve/relay"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -60,12 +61,16 @@ type Hosting interface {
 	Repositories(context.Context) map[string]status.GitLack
 }
 
-// Backup copies everything that this relay has.
-type Backup interface {
-	// Backup writes it into a new directory.
+// Node is this relay as a whole, as the pages need it.
+type Node interface {
+	// Backup copies everything that this relay has into a new directory.
 	Backup(dir string) error
-	// Stream writes it as one tar.
+	// Stream writes the same as one tar.
 	Stream(context.Context, backup.Start) error
+	// Nothing returns what to tell an operator while no repository is kept; else nil.
+	Nothing() *status.Nothing
+	// Changes returns the changes of settings over the public address.
+	Changes() []nip86.Change
 }
 
 // Config says what the pages are made from.
@@ -74,21 +79,18 @@ type Config struct {
 	Version    string
 	Start      time.Time // of this process; zero is not known
 	Store      Store
-	Sync       Sync                                  // nil when this relay does not sync
-	Metrics    http.Handler                          // nil is none
-	Hosts      []string                              // names by which a browser may ask for the pages, besides addresses and names without a dot
-	Door       Door                                  // nil: the pages show no refusals
-	Clients    func() (connected, subscriptions int) // nil: the pages do not show them
-	Self       nostr.PubKey                          // the relay's own key
-	Backup     Backup                                // nil: not offered
-	Faults     *contain.Faults                       // nil: there are none
-	Git        Hosting                               // nil when no repositories are hosted
-	Nothing    func() *status.Nothing                // nil, or returns nil, while a repository is kept
-	Moderation Moderation                            // nil: not offered
-	Changed    func()                                // called when a decision was carried out, as far as it has come; may be nil
-	Changes    func() []nip86.Change                 // changes of settings over the public address; nil where there are none
-	Backups    func() status.Backups                 // nil when this relay makes none by itself
-	Reports    Reports                               // nil: not offered; needs Moderation
+	Sync       Sync                                 // nil when this relay does not sync
+	Metrics    http.Handler                         // nil is none
+	Hosts      []string                             // names by which a browser may ask for the pages, besides addresses and names without a dot
+	Door       Door                                 // nil: the pages show no refusals
+	Relay      interface{ Stats() relay.Stats }     // nil: the pages show no clients
+	Self       nostr.PubKey                         // the relay's own key
+	Node       Node                                 // nil: the pages offer no backup, and show neither changes nor why no repository is kept
+	Faults     *contain.Faults                      // nil: there are none
+	Git        Hosting                              // nil when no repositories are hosted
+	Moderation Moderation                           // nil: not offered
+	Backups    interface{ Status() status.Backups } // nil when this relay makes none by itself
+	Reports    Reports                              // nil: not offered; needs Moderation
 }
 
 // Door keeps figures about the events that come in.
@@ -128,9 +130,6 @@ const patience = 5 * time.Second
 // /cases.json, /journal.json and /reports.json for programs; POST /retry, /delete, /restore, /remove, /dismiss and /backup. Requests that a
 // browser makes for another site change nothing.
 func New(c Config) *Pages {
-	if c.Changed == nil {
-		c.Changed = func() {}
-	}
 	p := &Pages{c: c, history: newHistory()}
 	m := &routes{mux: http.NewServeMux()}
 	for _, path := range []string{overviewPage + "{$}", relaysPage, repositoriesPage, relayPage, repositoryPage} {
@@ -154,7 +153,7 @@ func New(c Config) *Pages {
 	if c.Reports != nil {
 		c.handleReports(m)
 	}
-	if c.Backup != nil {
+	if c.Node != nil {
 		m.handle("POST /backup", c.backup)
 	}
 	p.mux, p.paths = m.mux, m.paths

@@ -42,7 +42,7 @@ func (c Config) backup(w http.ResponseWriter, r *http.Request) {
 	case err == nil && q.Tar && q.Dir == "":
 		c.sendTar(w, r)
 	case err == nil && !q.Tar && filepath.IsAbs(q.Dir):
-		done(w, c.Backup.Backup(filepath.Clean(q.Dir)))
+		done(w, c.Node.Backup(filepath.Clean(q.Dir)))
 	default:
 		answer(w, http.StatusBadRequest, `want {"tar": true} or {"dir": "/an/absolute/path"}`)
 	}
@@ -55,7 +55,7 @@ const readPatience = 15 * time.Minute
 func (c Config) sendTar(w http.ResponseWriter, r *http.Request) {
 	begun := false
 	slow := http.NewResponseController(w)
-	err := c.Backup.Stream(r.Context(), func(size int64) (io.Writer, func(int64), error) {
+	err := c.Node.Stream(r.Context(), func(size int64) (io.Writer, func(int64), error) {
 		begun = true
 		head(w, "application/x-tar")
 		w.Header().Set(BackupSize, strconv.FormatInt(size, 10))

@@ -14,7 +14,9 @@ import (
 
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/operate/backup"
+	"github.com/graspd/graspd/internal/operate/nip86"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/test/testkit"
 )
 
@@ -66,7 +68,7 @@ func TestBackupIsForWhoeverHoldsTheKey(t *testing.T) {
 			made := ""
 			c := here
 			c.Self = own.PubKey()
-			c.Backup = copier(func(dir string) error {
+			c.Node = whole{backup: func(dir string) error {
 				switch {
 				case strings.HasSuffix(dir, "there"):
 					return fmt.Errorf("make %s: %w", dir, fs.ErrExist)
@@ -77,7 +79,7 @@ func TestBackupIsForWhoeverHoldsTheKey(t *testing.T) {
 				}
 				made = dir
 				return nil
-			})
+			}}
 			or := func(a, b string) string {
 				if a != "" {
 					return a
@@ -100,7 +102,7 @@ func TestBackupIsForWhoeverHoldsTheKey(t *testing.T) {
 	}
 	for _, text := range []string{"", "Basic YTpi", "Nostr !", "Nostr e30="} {
 		c := here
-		c.Self, c.Backup = own.PubKey(), copier(func(string) error { t.Error("made"); return nil })
+		c.Self, c.Node = own.PubKey(), whole{backup: func(string) error { t.Error("made"); return nil }}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:7335/backup", strings.NewReader(dir))
 		r.Header.Set("Authorization", text)
 		w := httptest.NewRecorder()
@@ -110,8 +112,13 @@ func TestBackupIsForWhoeverHoldsTheKey(t *testing.T) {
 	}
 }
 
-// copier makes backups in directories alone.
-type copier func(dir string) error
+// whole is a relay as a whole, which makes backups in directories alone.
+type whole struct {
+	backup  func(dir string) error
+	nothing *status.Nothing
+}
 
-func (c copier) Backup(dir string) error                    { return c(dir) }
-func (c copier) Stream(context.Context, backup.Start) error { return errors.New("not here") }
+func (w whole) Backup(dir string) error                  { return w.backup(dir) }
+func (whole) Stream(context.Context, backup.Start) error { return errors.New("not here") }
+func (w whole) Nothing() *status.Nothing                 { return w.nothing }
+func (whole) Changes() []nip86.Change                    { return nil }

@@ -115,7 +115,6 @@ func (c Config) decided(w http.ResponseWriter, r *http.Request, x moderation.Cas
 		answer(w, http.StatusConflict, err.Error())
 		return
 	case r.FormValue("back") != "": // the button of the page, without script
-		c.Changed()
 		backToOverview(w)
 		return
 	}
@@ -126,7 +125,6 @@ func (c Config) decided(w http.ResponseWriter, r *http.Request, x moderation.Cas
 	} else {
 		x = now
 	}
-	c.Changed()
 	answerJSON(w, x)
 }
 

@@ -22,10 +22,15 @@ import (
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/serve/relay"
 	"github.com/graspd/graspd/internal/status"
 )
 
 type fakeDoor ingest.Stats
+
+type clients relay.Stats
+
+func (c clients) Stats() relay.Stats { return relay.Stats(c) }
 
 func (d fakeDoor) Stats() ingest.Stats { return ingest.Stats(d) }
 
@@ -39,7 +44,7 @@ func shown() admin.Config {
 	refused.Refused[policy.Unrelated][0] = 1234
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	c.Door = fakeDoor(refused)
-	c.Clients = func() (int, int) { return 3, 17 }
+	c.Relay = clients{Sessions: 3, Subscriptions: 17}
 	c.Sync = fakeSync{relays: relays(), details: map[grasp.RelayURL]status.Details{
 		"wss://other.example.net": {
 			Parts: []status.Part{
@@ -365,7 +370,7 @@ func TestTheListOfRepositoriesSaysWhichAreInIt(t *testing.T) {
 // While nothing is kept here the page says so in whole sentences.
 func TestPageOfARelayThatKeepsNothing(t *testing.T) {
 	c := here
-	c.Nothing = func() *status.Nothing { return &status.Nothing{Relay: "wss://relay.example.org"} }
+	c.Node = whole{nothing: &status.Nothing{Relay: "wss://relay.example.org"}}
 	if page := get(t, c, "GET", "/").Body.String(); !strings.Contains(page, "<p>No announcement has come since the start.</p>") {
 		t.Errorf("%s", page)
 	}

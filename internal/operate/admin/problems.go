@@ -62,7 +62,7 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 			safetext.Number(n, "fault", "faults"), last.Time.UTC().Format(time.RFC3339), last.In, last.Value, last.Place))
 	}
 	if c.Backups != nil {
-		b := c.Backups()
+		b := c.Backups.Status()
 		if text := b.Problem(time.Now()); text != "" {
 			list = append(list, text)
 		}
@@ -70,9 +70,11 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 	if c.Sync == nil {
 		return list
 	}
-	if n := c.nothing(); n != nil && n.Amiss() {
-		if ready, _ := c.Sync.Ready(ctx); ready {
-			list = append(list, "no repository is kept here: "+n.Seen())
+	if c.Node != nil {
+		if n := c.Node.Nothing(); n != nil && n.Amiss() {
+			if ready, _ := c.Sync.Ready(ctx); ready {
+				list = append(list, "no repository is kept here: "+n.Seen())
+			}
 		}
 	}
 	if text := status.Unreached(relays, c.Start); text != "" && !c.Start.IsZero() {
@@ -88,14 +90,6 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 		}
 	}
 	return list
-}
-
-// nothing returns what the operator is told while no repository is kept here; else nil.
-func (c Config) nothing() *status.Nothing {
-	if c.Nothing == nil {
-		return nil
-	}
-	return c.Nothing()
 }
 
 // missing says how much of what is wanted of a relay is not complete.

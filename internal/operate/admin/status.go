@@ -103,16 +103,15 @@ func (c Config) tell(relays []status.Relay) Status {
 		Sync:  SyncStatus{Relays: append([]status.Relay{}, relays...), Matching: len(relays)},
 	}
 	s.Sync.Tracked, s.Sync.Connected, s.Sync.Dead = status.Tally(relays)
-	if c.Clients != nil {
-		s.Clients = new(ClientStatus)
-		s.Clients.Connections, s.Clients.Subscriptions = c.Clients()
+	if c.Relay != nil {
+		of := c.Relay.Stats()
+		s.Clients = &ClientStatus{Connections: of.Sessions, Subscriptions: of.Subscriptions}
 	}
-	s.Nothing = c.nothing()
-	if c.Changes != nil {
-		s.Changed = c.Changes()
+	if c.Node != nil {
+		s.Nothing, s.Changed = c.Node.Nothing(), c.Node.Changes()
 	}
 	if c.Backups != nil {
-		s.Backups = new(c.Backups())
+		s.Backups = new(c.Backups.Status())
 	}
 	s.Reports = c.queue(mostReportedTold)
 	if c.Git != nil {

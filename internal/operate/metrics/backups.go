@@ -7,7 +7,7 @@ import (
 )
 
 // ofBackups adds the figures of the backups that the relay makes by itself; where it makes none there are no such series.
-func ofBackups(c *collector, from func() status.Backups) {
+func ofBackups(c *collector, from Backups) {
 	figures := []figure[status.Backups]{
 		gauge(c, "graspd_backup_last_success_timestamp_seconds", "When the newest whole backup in --backup-dir was begun, as a unix time; 0 where there is none.", func(b status.Backups) int64 {
 			if b.Last.IsZero() {
@@ -21,6 +21,6 @@ func ofBackups(c *collector, from func() status.Backups) {
 		gauge(c, "graspd_backup_bytes", "Bytes in the whole backups in --backup-dir.", func(b status.Backups) status.Bytes { return b.Bytes }),
 	}
 	if from != nil {
-		part(c, func(context.Context) status.Backups { return from() }, figures...)
+		part(c, func(context.Context) status.Backups { return from.Status() }, figures...)
 	}
 }

@@ -29,11 +29,14 @@ type Config struct {
 	Sync    Sync // nil when this relay does not sync
 	Git     *Git // nil when it hosts no repositories
 	Faults  *contain.Faults
-	Backups func() status.Backups // nil when this relay makes none by itself
-	Reports Reports               // nil when none are kept
+	Backups Backups // nil when this relay makes none by itself
+	Reports Reports // nil when none are kept
 	// Problems lists what the operator should mend; nil where nobody looks.
 	Problems func(ctx context.Context) []string
 }
+
+// Backups makes backups by itself.
+type Backups interface{ Status() status.Backups }
 
 // Reports keeps what people have reported.
 type Reports interface{ Open() []moderation.Reported }

@@ -222,6 +222,10 @@ func TestFaultsAreCounted(t *testing.T) {
 	}
 }
 
+type scheduled struct{ b *status.Backups }
+
+func (s scheduled) Status() status.Backups { return *s.b }
+
 // TestBackupsAreTold where a relay makes some by itself, and nowhere else.
 func TestBackupsAreTold(t *testing.T) {
 	c, _ := sample()
@@ -230,7 +234,7 @@ func TestBackupsAreTold(t *testing.T) {
 		t.Errorf("%d series without backups", n)
 	}
 	b := status.Backups{Every: status.Seconds{Duration: time.Hour}, Kept: 3, Bytes: 4096, Failures: 2}
-	c.Backups = func() status.Backups { return b }
+	c.Backups = scheduled{&b}
 	told := func(last string) {
 		t.Helper()
 		for name, want := range map[string]string{names[0]: last, names[1]: "3600", names[2]: "2", names[3]: "3", names[4]: "4096"} {

@@ -131,11 +131,9 @@ func allow(m *manager, ctx context.Context, a asked) (any, error) {
 	if err := m.Moderation.Allow(ctx, s.PubKey, a.by, why); err != nil {
 		return nil, err
 	}
-	if n == 0 {
-		m.Changed()
-		return true, nil
+	if n != 0 {
+		m.await(ctx, n)
 	}
-	m.await(ctx, n)
 	return true, nil
 }
 
@@ -151,7 +149,6 @@ func disallow(m *manager, ctx context.Context, a asked) (any, error) {
 	case !was:
 		return nil, errors.New("it is not on the allow list")
 	}
-	m.Changed()
 	return true, nil
 }
 
@@ -169,7 +166,6 @@ func (m *manager) await(ctx context.Context, n uint64) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	m.Moderation.Await(ctx, n)
-	m.Changed()
 }
 
 // caseOf returns the number of the case that bars a subject; 0 is none.
@@ -192,7 +188,7 @@ func changing(setting string) func(*manager, context.Context, asked) (any, error
 		if err := json.Unmarshal(a.Params[0], &value); err != nil {
 			return nil, fmt.Errorf("%s: the parameter is no text", a.Method)
 		}
-		return true, m.Change(ctx, setting, value, a.by)
+		return true, m.Settings.Change(ctx, setting, value, a.by)
 	}
 }
 

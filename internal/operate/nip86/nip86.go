@@ -41,16 +41,20 @@ type Moderation interface {
 	Cases() []moderation.Case
 }
 
+// Settings are what the relay says of itself.
+type Settings interface {
+	// Change changes SettingName, SettingDescription or SettingIcon, and returns when that is in force.
+	Change(ctx context.Context, setting, value, by string) error
+}
+
 // Config says who may manage what. Every field is needed but Private.
 type Config struct {
 	Service    grasp.Service
 	Keys       []nostr.PubKey // who may
 	Moderation Moderation
-	Changed    func() // called after something was deleted or restored
-	// Change changes what the relay says of itself, by SettingName, SettingDescription or SettingIcon, and returns when that is in force.
-	Change  func(ctx context.Context, setting, value, by string) error
-	Now     func() time.Time
-	Private bool // strangers hear what a private service says to all of them; else they hear what is wrong with their request
+	Settings   Settings
+	Now        func() time.Time
+	Private    bool // strangers hear what a private service says to all of them; else they hear what is wrong with their request
 }
 
 // manager answers requests, and remembers which authorizations were used.

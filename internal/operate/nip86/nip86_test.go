@@ -68,7 +68,7 @@ func (b *board) Disallow(_ context.Context, pk nostr.PubKey, by, why string) (bo
 
 func (b *board) Allowed() []moderation.Allowed { return b.allowed }
 
-func (b *board) change(_ context.Context, setting, value, by string) error {
+func (b *board) Change(_ context.Context, setting, value, by string) error {
 	if value == "bad" {
 		return errors.New("want a better one")
 	}
@@ -97,7 +97,7 @@ func newDesk(t *testing.T, rates front.Rates) *desk {
 	clock := func() time.Time { return now }
 	d := &desk{t: t, front: front.New(front.Config{Rates: rates, Now: clock})}
 	d.front.Handle(front.Route{Serve: func(w http.ResponseWriter, _ *http.Request, _ front.Client) { io.WriteString(w, "rest") }})
-	d.front.Handle(nip86.Route(nip86.Config{Service: service, Keys: []nostr.PubKey{testkit.Key(1).PubKey()}, Moderation: &d.board, Changed: func() {}, Change: d.change, Now: clock}))
+	d.front.Handle(nip86.Route(nip86.Config{Service: service, Keys: []nostr.PubKey{testkit.Key(1).PubKey()}, Moderation: &d.board, Settings: &d.board, Now: clock}))
 	return d
 }
 

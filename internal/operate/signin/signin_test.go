@@ -14,12 +14,14 @@ import (
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/operate/backup"
 	"github.com/graspd/graspd/internal/operate/moderation"
+	"github.com/graspd/graspd/internal/operate/nip86"
 	"github.com/graspd/graspd/internal/operate/signin"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip98"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/serve/front"
+	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/test/testkit"
 )
 
@@ -82,7 +84,7 @@ func newRelayAt(t *testing.T, domain string) *relay {
 	clock := func() time.Time { return r.now }
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("figures")) })
 	r.pages = admin.New(admin.Config{
-		URL: s.RelayURL(), Store: fakeStore{}, Moderation: &r.bench, Reports: &r.bench, Metrics: metrics, Backup: copier{},
+		URL: s.RelayURL(), Store: fakeStore{}, Moderation: &r.bench, Reports: &r.bench, Metrics: metrics, Node: copier{},
 	})
 	f := front.New(front.Config{Now: clock})
 	f.Handle(signin.Route(signin.Config{Service: s, Keys: []nostr.PubKey{boss.PubKey()}, Pages: r.pages, Now: clock, Logger: r.logger()}))
@@ -347,3 +349,5 @@ type copier struct{}
 
 func (copier) Backup(string) error                        { return nil }
 func (copier) Stream(context.Context, backup.Start) error { return nil }
+func (copier) Nothing() *status.Nothing                   { return nil }
+func (copier) Changes() []nip86.Change                    { return nil }

@@ -19,7 +19,6 @@ import (
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip11"
-	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/serve/front"
 	"github.com/graspd/graspd/internal/serve/web"
 )
@@ -40,8 +39,6 @@ type Config struct {
 	Look    web.Look       // how the page looks
 	Limits  Limits
 	MinPoW  int // bits of proof of work that the door's rules demand (NIP-13), for the information document
-	// Serves reports whether the announcement brings its repository here by itself; nil is Service.Lists.
-	Serves func(*nip34.Announcement) bool
 	// Members says who may use a private relay; nil is everybody.
 	Members Members
 	// Moved returns at most most repositories with git data, without their refs: those whose refs have changed last. nil where none are
@@ -62,7 +59,6 @@ type Relay struct {
 	door      *ingest.Door
 	service   grasp.Service
 	look      web.Look
-	serves    func(*nip34.Announcement) bool
 	members   Members // nil is everybody
 	challenge func() string
 	limits    Limits
@@ -102,9 +98,6 @@ func New(c Config) (*Relay, error) {
 	if c.Challenge == nil {
 		c.Challenge = rand.Text
 	}
-	if c.Serves == nil {
-		c.Serves = c.Service.Lists
-	}
 	limits := c.Limits.withDefaults()
 	as, err := present(c.Info, c.About, c.MinPoW, c.Look, limits, c.Front.Rates(), c.Service)
 	if err != nil {
@@ -113,7 +106,7 @@ func New(c Config) (*Relay, error) {
 	pools := newPools(c.Front, limits)
 	r := &Relay{
 		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
-		moved: c.Moved, serves: c.Serves, members: c.Members, look: c.Look, maxLag: defaultMaxLag,
+		moved: c.Moved, members: c.Members, look: c.Look, maxLag: defaultMaxLag,
 		dispatcher:  newDispatcher(c.Store, c.Faults),
 		reconciles:  newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),
 		counting:    make(semaphore, counters),

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip19"
@@ -33,6 +35,8 @@ type listed struct {
 	until time.Time
 	list  []repositoryView
 	more  int64
+	read  uint64          // up to where Store.Changes was read
+	rules <-chan struct{} // closed when the list was made by rules of before
 }
 
 // repositoryView is one repository on the page.
@@ -47,17 +51,21 @@ type repositoryView struct {
 	search             string   // the text that find searches, in lower case
 }
 
-// listNow returns a list of the repositories that is at most a short while old, and how many announcements the list left out.
+// listNow returns a list of the repositories that is at most a short while old, and how many announcements the list left out. It makes the
+// list anew where the operator has taken something away or put it back, or other rules are in force.
 func (r *Relay) listNow() ([]repositoryView, int64, error) {
 	l := &r.listed
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	begun := time.Now()
-	if l.list != nil && begun.Before(l.until) {
+	if !l.outdated(r.store) && begun.Before(l.until) {
 		return l.list, l.more, nil
 	}
-	list, more, err := r.repositories()
+	rules, changed := r.door.FollowRules()
+	l.rules = changed
+	list, more, err := r.repositories(rules)
 	if err != nil {
+		l.list = nil
 		return nil, 0, err
 	}
 	now := time.Now()
@@ -65,11 +73,16 @@ func (r *Relay) listNow() ([]repositoryView, int64, error) {
 	return l.list, more, nil
 }
 
-// Relist makes the next page list the repositories anew, as something was taken away or put back. Any goroutine may call it.
-func (r *Relay) Relist() {
-	r.listed.mu.Lock()
-	defer r.listed.mu.Unlock()
-	r.listed.until = time.Time{}
+// outdated reports whether the list must not be shown any more, however new it is. The caller holds mu, and makes another one then.
+func (l *listed) outdated(s *store.Store) bool {
+	names, upTo, all, _ := s.Changes(l.read)
+	l.read = upTo
+	select {
+	case <-l.rules:
+		return true
+	default:
+	}
+	return l.list == nil || all || slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, ingest.CaseRows) })
 }
 
 // find returns the repositories of a list that have every word of a query in their text.
@@ -89,11 +102,11 @@ func find(list []repositoryView, query string) []repositoryView {
 
 // repositories lists the repositories with git data, the last pushed to first, then the repositories of the newest announcements that list
 // this relay. more is how many announcements it has not looked at.
-func (r *Relay) repositories() (out []repositoryView, more int64, err error) {
+func (r *Relay) repositories(rules policy.Rules) (out []repositoryView, more int64, err error) {
 	v := r.store.View()
 	defer v.Close()
 	looked := map[string]bool{}
-	if out, err = r.hosted(v, looked); err != nil {
+	if out, err = r.hosted(v, rules, looked); err != nil {
 		return nil, 0, fmt.Errorf("list repositories: %w", err)
 	}
 	most := mostListed
@@ -105,7 +118,7 @@ func (r *Relay) repositories() (out []repositoryView, more int64, err error) {
 			continue
 		}
 		looked[e.Address()] = true
-		if a, err := nip34.ParseAnnouncement(e); err == nil && r.serves(a) {
+		if a, err := nip34.ParseAnnouncement(e); err == nil && rules.Serves(a) {
 			out = append(out, r.repositoryView(a))
 		}
 	}
@@ -113,7 +126,7 @@ func (r *Relay) repositories() (out []repositoryView, more int64, err error) {
 }
 
 // hosted lists the repositories with git data, and notes in looked whose announcements it has looked at.
-func (r *Relay) hosted(v *store.View, looked map[string]bool) (out []repositoryView, err error) {
+func (r *Relay) hosted(v *store.View, rules policy.Rules, looked map[string]bool) (out []repositoryView, err error) {
 	if r.moved == nil {
 		return nil, nil
 	}
@@ -130,7 +143,7 @@ func (r *Relay) hosted(v *store.View, looked map[string]bool) (out []repositoryV
 			continue
 		}
 		a, err := nip34.ParseAnnouncement(e)
-		if err != nil || !r.serves(a) {
+		if err != nil || !rules.Serves(a) {
 			continue
 		}
 		looked[x.Of.String()] = true

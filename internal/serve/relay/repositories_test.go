@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -84,6 +85,46 @@ func TestRepositoriesOnThePage(t *testing.T) {
 		if strings.Count(body, "<entry>") != 30 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/atom+xml") || !strings.Contains(body, "<title>new</title>") {
 			t.Errorf("%v %s", resp.Header, body)
 		}
+	})
+}
+
+// TestWhatIsTakenAwayIsListedNoMore: the page lists the repositories anew once a decision of the operator was carried out, or other rules are
+// in force, and for nothing else that changes.
+func TestWhatIsTakenAwayIsListedNoMore(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		lists := func(want string) {
+			t.Helper()
+			_, body := w.get(t, "GET", "/", nil)
+			for _, name := range []string{"first", "second", "third"} {
+				if got := strings.Contains(body, "<b>"+name+"</b>"); got != strings.Contains(want, name) {
+					t.Errorf("%s is listed: %t, want %q", name, got, want)
+				}
+			}
+		}
+		row := func(name, value string) {
+			t.Helper()
+			if err := w.door.Exclusively(t.Context(), func(x *ingest.Exclusive) error { return x.SetRow(name, []byte(value)) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		announce := func(d string) {
+			w.put(t, event(1, time.Now().Unix(), nip34.KindRepository, "", nostr.Tag{"d", d}, nostr.Tag{"relays", "wss://" + domain}))
+		}
+		announce("first")
+		lists("first")
+		announce("second")
+		row("report/0000000000000001", "x")
+		lists("first")
+		row("case/0000000000000001", "x")
+		lists("first, second")
+		announce("third")
+		lists("first, second")
+		rules := w.door.Rules()
+		rules.MinPoW++
+		if err := w.door.SetRules(t.Context(), rules); err != nil {
+			t.Fatal(err)
+		}
+		lists("first, second, third")
 	})
 }
 

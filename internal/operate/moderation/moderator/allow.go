@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"github.com/graspd/graspd/internal/events/ingest"
-	"github.com/graspd/graspd/internal/events/policy"
-	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -20,34 +18,6 @@ var (
 	ErrManyAllowed = fmt.Errorf("more than %d authors are allowed already: take some out first", moderation.MaxAllowed)
 	errOfAnother   = errors.New("the row of an allowed author has another name")
 )
-
-// allowedPrefix begins the names of the rows of authors whom decisions allow; the key follows.
-const allowedPrefix = "allowed/"
-
-// readAllowed reads the authors whom decisions of earlier lives allow.
-func (m *Moderator) readAllowed(v *store.View) error {
-	return v.EachRow(allowedPrefix, "", func(name string, row []byte) (bool, error) {
-		x, err := moderation.Decode[moderation.Allowed](row)
-		if err == nil && name != allowedPrefix+x.PubKey.String() {
-			err = errOfAnother
-		}
-		m.allowed[x.PubKey] = x
-		return true, err
-	})
-}
-
-// withAllowed returns the lists with the authors whom decisions allow. Where the settings have no allow list everybody is allowed, and
-// decisions make none. The caller holds mu.
-func (m *Moderator) withAllowed(l policy.Lists) policy.Lists {
-	if len(l.AllowPubKeys) == 0 || len(m.allowed) == 0 {
-		return l
-	}
-	more := make(policy.PubKeys, len(m.allowed))
-	for pk := range m.allowed {
-		more[pk] = struct{}{}
-	}
-	return l.With(policy.Lists{AllowPubKeys: more})
-}
 
 // Allow has the relay's allow list take an author in, and lifts a ban of them. When Allow returns, that is durable and in force. Without an
 // allow list it fails with ErrNoAllowList, where no ban was lifted. Where the list is full it fails with ErrManyAllowed, and lifts no ban.
@@ -77,9 +47,9 @@ func (m *Moderator) Allow(ctx context.Context, pk nostr.PubKey, by, why string) 
 func (m *Moderator) allows(pk nostr.PubKey) (already, open, full bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, already = m.withAllowed(m.listed).AllowPubKeys[pk]
-	open = len(m.listed.AllowPubKeys) == 0
-	return already, open, !already && !open && len(m.allowed) >= moderation.MaxAllowed
+	_, already = m.decided.withAllowed(m.rules.Lists).AllowPubKeys[pk]
+	open = len(m.rules.Lists.AllowPubKeys) == 0
+	return already, open, !already && !open && len(m.decided.allowed) >= moderation.MaxAllowed
 }
 
 // Disallow takes an author out whom a decision allows, and reports whether there was one. Whether there was one or not, it fails with ErrAllowed
@@ -88,8 +58,8 @@ func (m *Moderator) Disallow(ctx context.Context, pk nostr.PubKey, by, why strin
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
 	m.mu.Lock()
-	_, there := m.allowed[pk]
-	_, listed := m.listed.AllowPubKeys[pk]
+	_, there := m.decided.allowed[pk]
+	_, listed := m.rules.Lists.AllowPubKeys[pk]
 	m.mu.Unlock()
 	switch {
 	case !there && listed:
@@ -112,7 +82,7 @@ func (m *Moderator) setAllowed(ctx context.Context, x moderation.Allowed, did st
 	}
 	x.By, x.Why = o.By, o.Why
 	m.mu.Lock()
-	e := moderation.Entry{N: m.last + 1, At: m.cfg.Now().Unix(), By: x.By, Did: did, Subject: o.Subject.String(), Why: x.Why}
+	e := moderation.Entry{N: m.decided.last + 1, At: m.cfg.Now().Unix(), By: x.By, Did: did, Subject: o.Subject.String(), Why: x.Why}
 	m.mu.Unlock()
 	var row []byte
 	if did == moderation.Admitted {
@@ -124,9 +94,9 @@ func (m *Moderator) setAllowed(ctx context.Context, x moderation.Allowed, did st
 	}
 	m.mu.Lock()
 	if row == nil {
-		delete(m.allowed, x.PubKey)
+		delete(m.decided.allowed, x.PubKey)
 	} else {
-		m.allowed[x.PubKey] = x
+		m.decided.allowed[x.PubKey] = x
 	}
 	m.mu.Unlock()
 	return m.enforce(ctx)
@@ -136,8 +106,8 @@ func (m *Moderator) setAllowed(ctx context.Context, x moderation.Allowed, did st
 func (m *Moderator) Allowed() (out []moderation.Allowed) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for pk := range m.withAllowed(m.listed).AllowPubKeys {
-		x, decided := m.allowed[pk]
+	for pk := range m.decided.withAllowed(m.rules.Lists).AllowPubKeys {
+		x, decided := m.decided.allowed[pk]
 		if !decided {
 			x = moderation.Allowed{PubKey: pk}
 		}

@@ -45,11 +45,11 @@ func TestTheAllowListTakesSomebodyIn(t *testing.T) {
 		}
 		w.until("what is allowed again is back", func() bool { return w.has(bobs) })
 		listed := w.lists
-		if err := w.mod.SetLists(t.Context(), policy.Lists{}); err != nil {
+		if err := w.mod.SetRules(t.Context(), w.rules(policy.Lists{})); err != nil {
 			t.Fatal(err)
 		}
 		w.must(announcement("carol", "free for all"))
-		if err := w.mod.SetLists(t.Context(), listed); err != nil {
+		if err := w.mod.SetRules(t.Context(), w.rules(listed)); err != nil {
 			t.Fatal(err)
 		}
 		if was, err := w.mod.Disallow(t.Context(), key("bob"), "a test", "no friend"); !was || err != nil {
@@ -153,14 +153,14 @@ func TestWhoIsAllowedTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		both := policy.Lists{AllowPubKeys: policy.PubKeys{key("alice"): {}, key("bob"): {}}}
-		if err := w.mod.SetLists(t.Context(), both); err != nil {
+		if err := w.mod.SetRules(t.Context(), w.rules(both)); err != nil {
 			t.Fatal(err)
 		}
 		if was, err := w.mod.Disallow(t.Context(), key("bob"), "a test", ""); !was || !errors.Is(err, moderator.ErrAllowed) {
 			t.Errorf("%v %v", was, err)
 		}
 		w.must(announcement("bob", "one"))
-		if err := w.mod.SetLists(t.Context(), policy.Lists{AllowPubKeys: policy.PubKeys{key("alice"): {}}}); err != nil {
+		if err := w.mod.SetRules(t.Context(), w.rules(policy.Lists{AllowPubKeys: policy.PubKeys{key("alice"): {}}})); err != nil {
 			t.Fatal(err)
 		}
 		if v := w.publish(announcement("bob", "two")); v.OK() {
@@ -170,7 +170,7 @@ func TestWhoIsAllowedTwice(t *testing.T) {
 		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.mod.SetLists(t.Context(), policy.Lists{AllowPubKeys: policy.PubKeys{key("alice"): {}}, DenyPubKeys: policy.PubKeys{key("bob"): {}}}); err != nil {
+		if err := w.mod.SetRules(t.Context(), w.rules(policy.Lists{AllowPubKeys: policy.PubKeys{key("alice"): {}}, DenyPubKeys: policy.PubKeys{key("bob"): {}}})); err != nil {
 			t.Fatal(err)
 		}
 		if v := w.publish(announcement("bob", "three")); v.OK() {
@@ -210,7 +210,7 @@ func TestAFullAllowListTakesNobodyIn(t *testing.T) {
 		if err := w.mod.Allow(t.Context(), key("bob"), "a test", ""); !errors.Is(err, moderator.ErrManyAllowed) {
 			t.Errorf("beyond the bound: %v", err)
 		}
-		if _, banned := w.mod.Lists().DenyPubKeys[key("bob")]; !banned || w.publish(bobs).OK() {
+		if _, banned := w.door.Rules().Lists.DenyPubKeys[key("bob")]; !banned || w.publish(bobs).OK() {
 			t.Error("the ban is gone")
 		}
 		if was, err := w.mod.Disallow(t.Context(), key("friend 7"), "a test", ""); !was || err != nil {

@@ -33,7 +33,7 @@ func (m *Moderator) Bar(ctx context.Context, o moderation.Order) (moderation.Cas
 
 // enforce puts in force what is decided. Where that failed, whoever decides the same again has it in force then. The caller holds deciding.
 func (m *Moderator) enforce(ctx context.Context) error {
-	if err := m.apply(ctx, m.Lists()); err != nil {
+	if err := m.apply(ctx); err != nil {
 		return fmt.Errorf("it is decided, and in force from the next start on: %w", err)
 	}
 	return nil
@@ -42,7 +42,7 @@ func (m *Moderator) enforce(ctx context.Context) error {
 // of returns the case that bars a subject.
 func (m *Moderator) of(s moderation.Subject) (moderation.Case, bool) {
 	m.mu.Lock()
-	n, ok := m.by[s]
+	n, ok := m.decided.by[s]
 	m.mu.Unlock()
 	if !ok {
 		return moderation.Case{}, false
@@ -56,7 +56,7 @@ func (m *Moderator) open(ctx context.Context, o moderation.Order, list bool) (mo
 	now := m.cfg.Now()
 	x, taken := m.of(o.Subject)
 	m.mu.Lock()
-	n, many := m.last+1, len(m.cases) >= moderation.MaxCases
+	n, many := m.decided.last+1, len(m.decided.cases) >= moderation.MaxCases
 	m.mu.Unlock()
 	if many {
 		return x, ErrMany
@@ -73,7 +73,7 @@ func (m *Moderator) open(ctx context.Context, o moderation.Order, list bool) (mo
 // write makes an entry of the journal and a case durable, and keeps them in m afterwards. In the same turn it calls also first. x and also
 // may be nil.
 func (m *Moderator) write(ctx context.Context, e moderation.Entry, x *moderation.Case, also func(*ingest.Exclusive) error) error {
-	err := m.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
+	err := m.cfg.Door.Exclusively(ctx, func(t *ingest.Exclusive) error {
 		if also != nil {
 			if err := also(t); err != nil {
 				return err
@@ -89,10 +89,10 @@ func (m *Moderator) write(ctx context.Context, e moderation.Entry, x *moderation
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.last = max(m.last, e.N)
+	m.decided.last = max(m.decided.last, e.N)
 	if x != nil {
 		own := x.Clone()
-		m.put(&own)
+		m.decided.put(&own)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (m *Moderator) Note(ctx context.Context, e moderation.Entry, also func(*ing
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
 	m.mu.Lock()
-	e.N, e.At = m.last+1, m.cfg.Now().Unix()
+	e.N, e.At = m.decided.last+1, m.cfg.Now().Unix()
 	m.mu.Unlock()
 	e.By, _ = safetext.Cut(e.By, moderation.MaxBy)
 	e.Why, _ = safetext.Cut(e.Why, moderation.MaxWhy)
@@ -122,8 +122,8 @@ func (m *Moderator) Note(ctx context.Context, e moderation.Entry, also func(*ing
 func (m *Moderator) Bars(s moderation.Subject) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, ok := m.by[s]
-	return ok || deniedBy(m.listed, s)
+	_, ok := m.decided.by[s]
+	return ok || deniedBy(m.rules.Lists, s)
 }
 
 // Lift takes a case back: the relay takes its subject again, and Run puts back what is kept aside. When Lift returns, that is durable and in
@@ -160,12 +160,12 @@ func (m *Moderator) LiftSubject(ctx context.Context, s moderation.Subject, by, w
 func (m *Moderator) denies(s moderation.Subject) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return deniedBy(m.listed, s)
+	return deniedBy(m.rules.Lists, s)
 }
 
 func (m *Moderator) liftCase(ctx context.Context, x moderation.Case, by, why string) (moderation.Case, error) {
 	m.mu.Lock()
-	n := m.last + 1
+	n := m.decided.last + 1
 	m.mu.Unlock()
 	x.State = moderation.Returning
 	o := moderation.Order{Subject: x.Subject, By: by, Why: why}

@@ -1,6 +1,6 @@
 // Package moderator carries out what the operator decides. It keeps the decisions beside the events, has the door take nothing of a barred
 // subject, puts its events aside, keeps them for a while, and puts them back when the decision is taken back. A decision is durable before
-// anything goes, so that a restart goes on with it. Read Moderator, then work.
+// anything goes, so that a restart goes on with it. Read Decisions and Moderator, then work.
 package moderator
 
 import (
@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/protocol/nip34"
-	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // Errors that callers tell apart.
@@ -29,111 +27,65 @@ var (
 	ErrMany   = fmt.Errorf("more than %d subjects are barred already: lift some first", moderation.MaxCases)
 )
 
-// Names of rows.
-const (
-	casePrefix    = "case/"
-	journalPrefix = "journal/"
-)
-
-func rowName(prefix string, n uint64) string { return fmt.Sprintf("%s%016x", prefix, n) }
-
-// Config says what a Moderator works with.
-type Config struct {
-	Store  *store.Store
-	Lists  policy.Lists // of the settings
-	Now    func() time.Time
-	Logger *slog.Logger
+// Door is where decisions come into force, an *ingest.Door.
+type Door interface {
+	Exclusively(ctx context.Context, do func(*ingest.Exclusive) error) error
+	Rules() policy.Rules
+	SetRules(ctx context.Context, rules policy.Rules) error
 }
 
-// Moderator has the decisions of one relay. Any number of goroutines may use it once it has its door.
+// Config says what a Moderator works with. Every field is needed.
+type Config struct {
+	Store   *store.Store
+	Decided *Decisions // those of the store
+	Door    Door
+	Rules   policy.Rules // of the settings
+	Now     func() time.Time
+	Logger  *slog.Logger
+}
+
+// Moderator has the decisions of one relay. Any number of goroutines may use it.
 type Moderator struct {
-	cfg   Config
-	door  *ingest.Door
-	apply func(context.Context, policy.Lists) error
+	cfg Config
 
 	deciding sync.Mutex // held during a decision, so that numbers follow one another
 
 	mu      sync.Mutex // guards the fields below; not held across I/O
-	cases   map[uint64]*moderation.Case
-	by      map[moderation.Subject]uint64       // cases by the subjects that they bar
-	allowed map[nostr.PubKey]moderation.Allowed // by decisions
-	listed  policy.Lists                        // of the settings
-	looked  bool                                // followLists has done its work for them
-	last    uint64                              // number of the last entry of the journal
-	moved   chan struct{}                       // closes when a case has come further
+	decided *Decisions
+	rules   policy.Rules  // of the settings
+	looked  bool          // followLists has done its work for them
+	moved   chan struct{} // closes when a case has come further
 	wake    chan struct{}
 }
 
-// Open reads the decisions in a store.
-func Open(c Config) (*Moderator, error) {
-	m := &Moderator{cfg: c, cases: map[uint64]*moderation.Case{}, by: map[moderation.Subject]uint64{}, allowed: map[nostr.PubKey]moderation.Allowed{}, listed: c.Lists,
-		moved: make(chan struct{}), wake: make(chan struct{}, 1)}
-	v := c.Store.View()
-	defer v.Close()
-	err := v.EachRow(casePrefix, "", func(_ string, row []byte) (bool, error) {
-		x, err := moderation.Decode[moderation.Case](row)
-		if err == nil {
-			m.put(&x)
-		}
-		return true, err
-	})
-	if err == nil {
-		err = m.readAllowed(v)
-	}
-	if err == nil {
-		err = v.EachRow(journalPrefix, "", func(_ string, row []byte) (bool, error) {
-			x, err := moderation.Decode[moderation.Entry](row)
-			m.last = max(m.last, x.N)
-			return true, err
-		})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("decisions of the operator: %w", err)
-	}
-	return m, nil
+// New returns a Moderator. It carries out what is decided while Run runs.
+func New(c Config) *Moderator {
+	return &Moderator{cfg: c, decided: c.Decided, rules: c.Rules, moved: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
-// Through gives the moderator its door, and the function that puts lists in force. It is called once, before anything else but Lists.
-func (m *Moderator) Through(d *ingest.Door, apply func(context.Context, policy.Lists) error) {
-	m.door, m.apply = d, apply
-}
-
-// put keeps a case in m. The caller holds mu, or is Open.
-func (m *Moderator) put(x *moderation.Case) {
-	m.cases[x.N] = x
-	m.last = max(m.last, x.N)
-	if x.Barred() {
-		m.by[x.Subject] = x.N
-	} else if m.by[x.Subject] == x.N {
-		delete(m.by, x.Subject)
-	}
-}
-
-// Lists returns the lists of the settings with what decisions bar and allow beside them.
-func (m *Moderator) Lists() policy.Lists {
+// apply has the door decide by the rules of the settings and by what is decided. The caller holds deciding.
+func (m *Moderator) apply(ctx context.Context) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.withAllowed(m.listed.With(moderation.Lists(slices.Collect(maps.Keys(m.barred())))))
+	rules := m.rules
+	rules.Lists = m.decided.With(rules.Lists)
+	m.mu.Unlock()
+	if rules.Fingerprint() == m.cfg.Door.Rules().Fingerprint() {
+		return nil
+	}
+	return m.cfg.Door.SetRules(ctx, rules)
 }
 
-// barred returns the subjects that decisions bar, and their cases; not those of lists of the settings. The caller holds mu.
-func (m *Moderator) barred() map[moderation.Subject]uint64 {
-	out := maps.Clone(m.by)
-	maps.DeleteFunc(out, func(_ moderation.Subject, n uint64) bool { return m.cases[n].List })
-	return out
-}
-
-// SetLists puts other lists of the settings in force. Where that fails the old ones stay.
-func (m *Moderator) SetLists(ctx context.Context, l policy.Lists) error {
+// SetRules puts other rules of the settings in force. Where that fails the old ones stay.
+func (m *Moderator) SetRules(ctx context.Context, rules policy.Rules) error {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
 	m.mu.Lock()
-	before := m.listed
-	m.listed = l
+	before := m.rules
+	m.rules = rules
 	m.mu.Unlock()
-	if err := m.apply(ctx, m.Lists()); err != nil {
+	if err := m.apply(ctx); err != nil {
 		m.mu.Lock()
-		m.listed = before
+		m.rules = before
 		m.mu.Unlock()
 		return err
 	}
@@ -148,8 +100,8 @@ func (m *Moderator) SetLists(ctx context.Context, l policy.Lists) error {
 func (m *Moderator) Cases() []moderation.Case {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := make([]moderation.Case, 0, len(m.cases))
-	for _, x := range m.cases {
+	out := make([]moderation.Case, 0, len(m.decided.cases))
+	for _, x := range m.decided.cases {
 		out = append(out, x.Clone())
 	}
 	slices.SortFunc(out, func(a, b moderation.Case) int { return cmp.Compare(b.N, a.N) })
@@ -160,7 +112,7 @@ func (m *Moderator) Cases() []moderation.Case {
 func (m *Moderator) Case(n uint64) (moderation.Case, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x := m.cases[n]
+	x := m.decided.cases[n]
 	if x == nil {
 		return moderation.Case{}, false
 	}
@@ -171,7 +123,7 @@ func (m *Moderator) Case(n uint64) (moderation.Case, bool) {
 func (m *Moderator) KeepsData(a nip34.Address) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, x := range m.cases {
+	for _, x := range m.decided.cases {
 		if x.KeepsData(a) {
 			return true
 		}
@@ -183,8 +135,8 @@ func (m *Moderator) KeepsData(a nip34.Address) bool {
 func (m *Moderator) Journal(most int) ([]moderation.Entry, error) {
 	m.mu.Lock()
 	after := ""
-	if m.last > uint64(most) {
-		after = rowName(journalPrefix, m.last-uint64(most))
+	if m.decided.last > uint64(most) {
+		after = rowName(journalPrefix, m.decided.last-uint64(most))
 	}
 	m.mu.Unlock()
 	var out []moderation.Entry

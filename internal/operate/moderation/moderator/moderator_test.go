@@ -230,6 +230,24 @@ func TestWhatIsKeptIsForgottenInTime(t *testing.T) {
 	})
 }
 
+// TestRulesThatDoNotComeIntoForce are not those of the next decision either.
+func TestRulesThatDoNotComeIntoForce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start(true)
+		w.fails = errors.New("not now")
+		if err := w.mod.SetRules(t.Context(), w.rules(moderation.Lists([]moderation.Subject{moderation.Of(key("bob"))}))); !errors.Is(err, w.fails) {
+			t.Fatal(err)
+		}
+		w.fails = nil
+		w.settled(w.bar(moderation.Of(key("alice"))).N)
+		denied := w.door.Rules().Lists.DenyPubKeys
+		if _, bob := denied[key("bob")]; len(denied) != 1 || bob || w.mod.Bars(moderation.Of(key("bob"))) {
+			t.Errorf("denied are %v", denied)
+		}
+	})
+}
+
 // TestWhatListsDenyIsServedNoMore: at the start and when they are reread; and is again when they do not deny it any more.
 func TestWhatListsDenyIsServedNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -237,7 +255,7 @@ func TestWhatListsDenyIsServedNoMore(t *testing.T) {
 		w.start(true)
 		f := newForum(w)
 		deny := moderation.Lists([]moderation.Subject{subject("alice", "d"), moderation.Of(key("nobody"))})
-		if err := w.mod.SetLists(t.Context(), deny); err != nil {
+		if err := w.mod.SetRules(t.Context(), w.rules(deny)); err != nil {
 			t.Fatal(err)
 		}
 		w.until("the repository goes", func() bool { return !w.has(f.alice) && !w.has(f.branch) })
@@ -250,7 +268,7 @@ func TestWhatListsDenyIsServedNoMore(t *testing.T) {
 		if _, err := w.mod.Lift(t.Context(), cases[0].N, "", ""); !errors.Is(err, moderator.ErrListed) {
 			t.Errorf("lifted by hand: %v", err)
 		}
-		if err := w.mod.SetLists(t.Context(), policy.Lists{}); err != nil {
+		if err := w.mod.SetRules(t.Context(), w.rules(policy.Lists{})); err != nil {
 			t.Fatal(err)
 		}
 		w.until("it comes back", func() bool { return w.has(f.alice) && w.has(f.branch) })
@@ -272,7 +290,7 @@ func TestADecisionOutlivesTheList(t *testing.T) {
 		w.start(true)
 		f := newForum(w)
 		deny := moderation.Lists([]moderation.Subject{subject("alice", "d")})
-		if err := w.mod.SetLists(t.Context(), deny); err != nil {
+		if err := w.mod.SetRules(t.Context(), w.rules(deny)); err != nil {
 			t.Fatal(err)
 		}
 		w.until("the repository goes", func() bool { return !w.has(f.alice) })
@@ -281,19 +299,19 @@ func TestADecisionOutlivesTheList(t *testing.T) {
 		if x := w.bar(subject("alice", "d")); x.N != n || x.List {
 			t.Errorf("%+v", x)
 		}
-		if err := w.mod.SetLists(t.Context(), policy.Lists{}); err != nil {
+		if err := w.mod.SetRules(t.Context(), w.rules(policy.Lists{})); err != nil {
 			t.Fatal(err)
 		}
 		if v := w.publish(f.alice); v.OK() {
 			t.Error("taken, as the list says nothing any more")
 		}
-		if err := w.mod.SetLists(t.Context(), deny); err != nil {
+		if err := w.mod.SetRules(t.Context(), w.rules(deny)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.mod.Lift(t.Context(), n, "", ""); !errors.Is(err, moderator.ErrListed) {
 			t.Errorf("lifted though a list denies it: %v", err)
 		}
-		if err := w.mod.SetLists(t.Context(), policy.Lists{}); err != nil {
+		if err := w.mod.SetRules(t.Context(), w.rules(policy.Lists{})); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.mod.Lift(t.Context(), n, "", ""); err != nil {

@@ -75,7 +75,7 @@ func (m *Moderator) set(ctx context.Context, x *moderation.Case, change func(*in
 	if !ok || now.State != x.State {
 		return errAgain
 	}
-	err := m.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
+	err := m.cfg.Door.Exclusively(ctx, func(t *ingest.Exclusive) error {
 		now = now.Clone()
 		if err := change(t, &now); err != nil {
 			return err
@@ -91,8 +91,8 @@ func (m *Moderator) set(ctx context.Context, x *moderation.Case, change func(*in
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	own := now.Clone()
-	if m.put(&own); now.State == "" {
-		delete(m.cases, x.N)
+	if m.decided.put(&own); now.State == "" {
+		delete(m.decided.cases, x.N)
 	}
 	*x = now
 	return nil
@@ -293,7 +293,7 @@ func (m *Moderator) forget(ctx context.Context, x moderation.Case) error {
 // subjects that the lists deny no more.
 func (m *Moderator) followLists(ctx context.Context) error {
 	m.mu.Lock()
-	lists, looked := m.listed, m.looked
+	lists, looked := m.rules.Lists, m.looked
 	m.looked = true
 	m.mu.Unlock()
 	if looked {

@@ -65,7 +65,7 @@ type world struct {
 	mod    *moderator.Moderator
 	client *ingest.Source
 	stop   func()
-	fails  error // of what puts lists in force
+	fails  error // of what puts rules in force
 }
 
 func newWorld(t *testing.T) *world {
@@ -93,17 +93,12 @@ func (w *world) start(work bool) {
 		w.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(testLog{w.T}, nil))
-	m, err := moderator.Open(moderator.Config{Store: s, Lists: w.lists, Now: clock, Logger: log})
+	decided, err := moderator.Read(s)
 	if err != nil {
 		w.Fatal(err)
 	}
-	d := ingest.New(ingest.Config{Store: s, Rules: w.rules(m.Lists()), Verifier: genuine{}, Now: clock, Logger: log})
-	m.Through(d, func(ctx context.Context, l policy.Lists) error {
-		if w.fails != nil {
-			return w.fails
-		}
-		return d.SetRules(ctx, w.rules(l))
-	})
+	d := ingest.New(ingest.Config{Store: s, Rules: w.rules(decided.With(w.lists)), Verifier: genuine{}, Now: clock, Logger: log})
+	m := moderator.New(moderator.Config{Store: s, Decided: decided, Door: failing{d, w}, Rules: w.rules(w.lists), Now: clock, Logger: log})
 	ctx, cancel := context.WithCancel(context.Background())
 	var door, moderation sync.WaitGroup
 	door.Go(func() { _ = d.Run(ctx) })
@@ -126,6 +121,19 @@ func (w *world) start(work bool) {
 			}
 		})
 	}
+}
+
+// failing is a door that puts no rules in force where its world says so.
+type failing struct {
+	*ingest.Door
+	w *world
+}
+
+func (f failing) SetRules(ctx context.Context, rules policy.Rules) error {
+	if f.w.fails != nil {
+		return f.w.fails
+	}
+	return f.Door.SetRules(ctx, rules)
 }
 
 type testLog struct{ testing.TB }

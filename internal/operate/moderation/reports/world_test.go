@@ -70,18 +70,20 @@ func (w *world) start() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	rules := func(l policy.Lists) policy.Rules { return policy.Rules{Service: service, Lists: l} }
 	s, err := store.Open(store.Options{Dir: "data", FS: w.fs, Now: clock})
 	if err != nil {
 		w.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(testLog{w.T}, nil))
-	m, err := moderator.Open(moderator.Config{Store: s, Now: clock, Logger: log})
+	decided, err := moderator.Read(s)
 	if err != nil {
 		w.Fatal(err)
 	}
-	d := ingest.New(ingest.Config{Store: s, Rules: rules(m.Lists()), Verifier: genuine{}, Now: clock, Logger: log})
-	m.Through(d, func(ctx context.Context, l policy.Lists) error { return d.SetRules(ctx, rules(l)) })
+	rules := policy.Rules{Service: service}
+	inForce := rules
+	inForce.Lists = decided.With(rules.Lists)
+	d := ingest.New(ingest.Config{Store: s, Rules: inForce, Verifier: genuine{}, Now: clock, Logger: log})
+	m := moderator.New(moderator.Config{Store: s, Decided: decided, Door: d, Rules: rules, Now: clock, Logger: log})
 	desk, err := reports.Open(w.Context(), reports.Config{Store: s, Door: d, Moderator: m, Now: clock, Logger: log})
 	if err != nil {
 		w.Fatal(err)
