@@ -42,6 +42,19 @@ func (s Set) find(name string) (int, bool) {
 // Equal reports whether s and other have the same refs at the same objects.
 func (s Set) Equal(other Set) bool { return slices.Equal(s, other) }
 
+// IDs returns the objects that the refs name, each once, in their order.
+func (s Set) IDs() []gitwire.ObjectID {
+	seen := make(map[gitwire.ObjectID]bool, len(s))
+	out := make([]gitwire.ObjectID, 0, len(s))
+	for _, r := range s {
+		if !seen[r.ID] {
+			seen[r.ID] = true
+			out = append(out, r.ID)
+		}
+	}
+	return out
+}
+
 // with returns s after changes. A change to the zero id deletes.
 func (s Set) with(changes Set) Set {
 	if len(changes) == 0 {

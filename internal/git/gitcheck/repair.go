@@ -152,7 +152,7 @@ func (c *repair) salvage(ctx context.Context, r refdb.Repository) error {
 	if err != nil {
 		return err
 	}
-	groups := [][]gitwire.ObjectID{idsOf(r.Refs.Refs)}
+	groups := [][]gitwire.ObjectID{r.Refs.Refs.IDs()}
 	for _, x := range r.Refs.PullRequests {
 		groups = append(groups, []gitwire.ObjectID{x.Tip})
 	}
@@ -253,17 +253,4 @@ func (c *repair) rouse(ctx context.Context, v *store.View) error {
 		}
 		return nil
 	})
-}
-
-// idsOf returns the objects of refs, each once.
-func idsOf(s refs.Set) []gitwire.ObjectID {
-	seen := make(map[gitwire.ObjectID]bool, len(s))
-	out := make([]gitwire.ObjectID, 0, len(s))
-	for _, r := range s {
-		if !seen[r.ID] {
-			seen[r.ID] = true
-			out = append(out, r.ID)
-		}
-	}
-	return out
 }

@@ -97,7 +97,7 @@ func (c Config) addComplete(change *refs.Change, r refdb.Repository, s refs.Stat
 	if r.Dir.IsZero() {
 		return // no git data has come yet
 	}
-	if missing, err := c.Disk.Missing(gitrepo.ID(r.Dir), idsOf(s.Refs)); err == nil && len(missing) == 0 {
+	if missing, err := c.Disk.Missing(gitrepo.ID(r.Dir), s.Refs.IDs()); err == nil && len(missing) == 0 {
 		change.States = append(change.States, s)
 	}
 }

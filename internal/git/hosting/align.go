@@ -56,7 +56,7 @@ func (h *Host) follow(ctx context.Context, from, to refdb.Repository, by copier)
 		}
 	}()
 	q, proof, err := h.cfg.Disk.CopyInto(ctx, gitrepo.ID(from.Dir), gitrepo.ID(to.Dir),
-		gitrepo.Proving{Tips: idsOf(from.Refs.Refs), Haves: idsOf(to.Refs.All()), Party: by.party, Owner: from.Of.PubKey.String(), Linked: by.linked})
+		gitrepo.Proving{Tips: from.Refs.Refs.IDs(), Haves: to.Refs.All().IDs(), Party: by.party, Owner: from.Of.PubKey.String(), Linked: by.linked})
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (t *Taking) MaxBytes() int64 { return t.h.quotas.limits.Load().Push }
 
 // Haves returns objects that are here with everything that they lead to, for the other server to leave out.
 func (t *Taking) Haves() []gitwire.ObjectID {
-	ids := idsOf(t.lack.Refs.All())
+	ids := t.lack.Refs.All().IDs()
 	missing, err := objects{t.h.cfg.Disk, t.h.cfg.Logger}.Missing(t.lack.Dir, ids)
 	if err != nil || len(missing) == len(ids) {
 		return nil

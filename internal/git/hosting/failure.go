@@ -51,28 +51,31 @@ type reason struct {
 
 func (r reason) Error() string { return r.text }
 
-// failureOf returns the failure that an error of a push counts as.
-func failureOf(err error) Failure {
-	var r reason
+// reasonOf returns the failure that an error of a push counts as, in words that strangers may read.
+func reasonOf(err error) reason {
+	var own reason
+	if errors.As(err, &own) {
+		return own
+	}
+	out := reason{Fault, "this server could not store the push: try again later"}
 	var pack *gitrepo.PackError
 	var missing *gitrepo.MissingError
 	switch {
-	case errors.As(err, &r):
-		return r.why
-	case gitrepo.Costly(err):
-		return CostlyPack
 	case errors.As(err, &pack) && pack.ByLimit:
-		return LargePack
+		out = reason{LargePack, pack.Error()}
 	case errors.As(err, &pack):
-		return BadPack
+		out = reason{BadPack, pack.Error()}
 	case errors.As(err, &missing):
-		return IncompletePack
+		out = reason{IncompletePack, missing.Error() + "; if your clone is shallow or partial, fetch the rest into it first"}
 	case errors.Is(err, gitproc.ErrBusy):
-		return Busy
+		out = reason{Busy, "too much is pushed here at the moment: try again in a minute"}
 	case errors.Is(err, store.ErrFull), errors.Is(err, gitrepo.ErrNoSpace):
-		return ServerFull
+		out = reason{ServerFull, "the storage of this server is full: push to another one, or tell its operator"}
 	case errors.Is(err, ingest.ErrStopped), errors.Is(err, context.Canceled):
-		return Left
+		out = reason{Left, "this server is shutting down: push again later"}
 	}
-	return Fault
+	if gitrepo.Costly(err) {
+		out.why = CostlyPack
+	}
+	return out
 }

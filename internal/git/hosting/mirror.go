@@ -29,7 +29,7 @@ func (h *Host) mirror(ctx context.Context, of nip34.Address, by copier) (done bo
 			continue
 		}
 		if hopeless(failed) { // no room: only the owner of that repository can mend this
-			h.refusals.add(refusal(h.cfg.Now(), m.To.Of, explain(failed)))
+			h.refusals.add(refusal(h.cfg.Now(), m.To.Of, reasonOf(failed).text))
 			failed = nil
 		}
 		err = errors.Join(err, failed)
@@ -56,7 +56,7 @@ func (h *Host) mirrorTo(ctx context.Context, from refdb.Repository, m refdb.Mirr
 		}
 	}()
 	q, proof, err := h.cfg.Disk.CopyInto(ctx, gitrepo.ID(from.Dir), gitrepo.ID(m.To.Dir),
-		gitrepo.Proving{Commits: m.Tips, Haves: idsOf(m.To.Refs.All()), Party: by.party, Owner: from.Of.PubKey.String(), Linked: by.linked})
+		gitrepo.Proving{Commits: m.Tips, Haves: m.To.Refs.All().IDs(), Party: by.party, Owner: from.Of.PubKey.String(), Linked: by.linked})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/refs"
-	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitrepo"
@@ -230,7 +229,7 @@ func noRoomFor(c refs.Cause) error {
 
 func (p *push) proving() gitrepo.Proving {
 	r := p.opened.Repository.Refs
-	out := gitrepo.Proving{Haves: idsOf(r.All()), Party: p.call.Network}
+	out := gitrepo.Proving{Haves: r.All().IDs(), Party: p.call.Network}
 	for i, c := range p.refs.Commands {
 		switch {
 		case c.New.IsZero() || p.opened.Results[i].Cause != refs.None:
@@ -404,7 +403,7 @@ func hopeless(err error) bool {
 // result makes the answer to the client.
 func (p *push) result(v refs.Verdict, err error) githttp.PushResult {
 	if err != nil {
-		text := explain(err)
+		text := reasonOf(err).text
 		return githttp.PushResult{Unpack: text, Outcomes: p.call.Push.RefuseAll(text), Lines: v.Lines, Costly: gitrepo.Costly(err)}
 	}
 	out := githttp.PushResult{Lines: v.Lines}
@@ -415,26 +414,4 @@ func (p *push) result(v refs.Verdict, err error) githttp.PushResult {
 		out.Outcomes = append(out.Outcomes, gitwire.Outcome{Ref: c.Ref, Refused: c.Reason})
 	}
 	return out
-}
-
-// explain returns an error in words that strangers may read.
-func explain(err error) string {
-	var r reason
-	var pack *gitrepo.PackError
-	var missing *gitrepo.MissingError
-	switch {
-	case errors.As(err, &r):
-		return r.text
-	case errors.As(err, &pack):
-		return pack.Error()
-	case errors.As(err, &missing):
-		return missing.Error() + "; if your clone is shallow or partial, fetch the rest into it first"
-	case errors.Is(err, gitproc.ErrBusy):
-		return "too much is pushed here at the moment: try again in a minute"
-	case errors.Is(err, store.ErrFull), errors.Is(err, gitrepo.ErrNoSpace):
-		return "the storage of this server is full: push to another one, or tell its operator"
-	case errors.Is(err, ingest.ErrStopped), errors.Is(err, context.Canceled):
-		return "this server is shutting down: push again later"
-	}
-	return "this server could not store the push: try again later"
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/graspd/graspd/internal/base/lru"
 	"github.com/graspd/graspd/internal/events/refdb"
-	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/gitrepo"
@@ -105,17 +104,4 @@ func (h *Host) showRow(row []byte, of nip34.Address) (githttp.Repository, error)
 	}
 	h.shown.put(of, r)
 	return r, nil
-}
-
-// idsOf returns the objects that refs name, each once.
-func idsOf(s refs.Set) []gitwire.ObjectID {
-	seen := make(map[gitwire.ObjectID]bool, len(s))
-	out := make([]gitwire.ObjectID, 0, len(s))
-	for _, r := range s {
-		if !seen[r.ID] {
-			seen[r.ID] = true
-			out = append(out, r.ID)
-		}
-	}
-	return out
 }

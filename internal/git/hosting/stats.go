@@ -34,7 +34,7 @@ type counters struct {
 func (c *counters) pushed(v refs.Verdict, err error) {
 	switch {
 	case err != nil:
-		c.failures[failureOf(err)].Add(1)
+		c.failures[reasonOf(err).why].Add(1)
 	case !v.Refused():
 		c.done.Add(1)
 	}
