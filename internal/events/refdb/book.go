@@ -2,12 +2,12 @@ package refdb
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -19,7 +19,7 @@ type book struct {
 	store *store.Store
 
 	mu    sync.Mutex
-	by    map[string]map[nostr.ID]bool // nil before the first use
+	by    map[string]map[nostr.ID]nostr.PubKey // the authors of states; nobody for other events; nil before the first use
 	size  int
 	fresh []*nostr.Event // events that wait since the open batch began, which no View has yet
 	large []largeWait    // the large events in by, in the order in which they came
@@ -42,7 +42,7 @@ func (b *book) load() error {
 	}
 	v := b.store.View()
 	defer v.Close()
-	b.by, b.size, b.large = map[string]map[nostr.ID]bool{}, 0, nil
+	b.by, b.size, b.large = map[string]map[nostr.ID]nostr.PubKey{}, 0, nil
 	err := v.EachWait(func(w store.Waiting) error { b.add(w.Event); return nil })
 	if err != nil {
 		b.by = nil
@@ -57,12 +57,16 @@ func (b *book) load() error {
 // add notes an event that waits. The caller holds mu.
 func (b *book) add(e *nostr.Event) {
 	size := b.size
+	var by nostr.PubKey
+	if e.Kind == nip34.KindState {
+		by = e.PubKey
+	}
 	for _, d := range identifiers(e) {
 		if b.by[d] == nil {
-			b.by[d] = map[nostr.ID]bool{}
+			b.by[d] = map[nostr.ID]nostr.PubKey{}
 		}
-		if !b.by[d][e.ID] {
-			b.by[d][e.ID] = true
+		if _, there := b.by[d][e.ID]; !there {
+			b.by[d][e.ID] = by
 			b.size++
 		}
 	}
@@ -88,20 +92,25 @@ func (b *book) ended() {
 	b.fresh = nil
 }
 
-// ids returns what may wait and concerns an identifier.
-func (b *book) ids(d string) ([]nostr.ID, error) {
+// ids returns what may wait and concerns an identifier; of states only those by some people, unless that is nil.
+func (b *book) ids(d string, by *grasp.Set) (out []nostr.ID, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.load(); err != nil {
 		return nil, err
 	}
-	return slices.Collect(maps.Keys(b.by[d])), nil
+	for id, author := range b.by[d] {
+		if by == nil || author == (nostr.PubKey{}) || by.Has(author) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
 }
 
-// of returns the waiting events that concern an identifier and have not expired, but for those that the snapshot leaves out, in no order.
-// Its errors are a Fault where they are over one event.
-func (b *book) of(t snapshot, d string) (out []*nostr.Event, err error) {
-	ids, err := b.ids(d)
+// of returns the waiting events that concern an identifier and have not expired, but for those that the snapshot leaves out, in no order; of states
+// only those by some people, unless that is nil. Its errors are a Fault where they are over one event.
+func (b *book) of(t snapshot, d string, by *grasp.Set) (out []*nostr.Event, err error) {
+	ids, err := b.ids(d, by)
 	if err != nil {
 		return nil, err
 	}

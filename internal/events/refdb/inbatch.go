@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -32,7 +33,8 @@ type touched struct {
 	states  []refs.State       // served since the batch began
 	tips    []refs.PullRequest // served since the batch began
 	gone    []nostr.ID         // pull requests that are served no more
-	members bool               // who decides, or which states are complete, may have changed: Settle looks at all states
+	anew    bool               // Settle looks at all states
+	authors []nostr.PubKey     // whose announcement came or went, or to whose repository objects came: Settle looks at all states where they have a say
 	owners  []nostr.PubKey     // owners whose repository Settle looks at, with an announcement or without
 
 	contributed []nip34.Address // contributed repositories that had anything come or go
@@ -55,10 +57,32 @@ func (r *inBatch) touch(d string) *touched {
 
 // owner makes Settle look at somebody's repository, though they may have no announcement any more.
 func (x *touched) owner(pk nostr.PubKey) {
-	x.members = true
+	x.author(pk)
 	if !slices.Contains(x.owners, pk) {
 		x.owners = append(x.owners, pk)
 	}
+}
+
+// author makes Settle look at all states of the repositories in which somebody has a say.
+func (x *touched) author(pk nostr.PubKey) {
+	if !slices.Contains(x.authors, pk) {
+		x.authors = append(x.authors, pk)
+	}
+}
+
+// renews reports whether Settle looks at all states of somebody's repository: others may be members than before, or other states complete. Whoever
+// comes is a member or invited then. Whoever leaves is invited, unless they decline.
+func (x *touched) renews(c *grasp.Councils, owner nostr.PubKey) bool {
+	set := c.Of(owner)
+	return x.anew || slices.ContainsFunc(x.authors, func(pk nostr.PubKey) bool { return set.Has(pk) || set.HasInvited(pk) || c.Declines(pk) })
+}
+
+// concerns reports whether anything of somebody's repository may be different now.
+func (x *touched) concerns(f *family, owner nostr.PubKey) bool {
+	members, of := f.servedCouncils.Of(owner), f.repository(owner)
+	return slices.Contains(x.owners, owner) || x.renews(f.servedCouncils, owner) ||
+		slices.ContainsFunc(x.states, func(s refs.State) bool { return members.Has(s.Author) }) ||
+		slices.ContainsFunc(x.tips, func(p refs.PullRequest) bool { return p.Names(of) })
 }
 
 // touchTip makes Settle look at the repositories that a served pull request names.

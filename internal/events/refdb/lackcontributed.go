@@ -7,6 +7,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -21,7 +22,7 @@ func (r *Reader) ofContributed(of nip34.Address) (out Lack, err error) {
 	if out.Repository, err = Read(r, of); err != nil {
 		return out, err
 	}
-	waiting, err := r.book.of(r, of.D)
+	waiting, err := r.book.of(r, of.D, &grasp.Set{})
 	if err != nil {
 		return out, err
 	}

@@ -127,7 +127,7 @@ func (l *Ledger) takeIn(t Turn, a Arrival) (out Arrived, err error) {
 	if x := l.inBatch.touch(a.Of.D); grasp.IsContributed(a.Of) {
 		x.contributed = append(x.contributed, a.Of)
 	} else {
-		x.members = true
+		x.author(a.Of.PubKey)
 	}
 	came, err := l.data.arrivedTips(t, a.Of, r.Dir)
 	if err != nil {
@@ -136,7 +136,7 @@ func (l *Ledger) takeIn(t Turn, a Arrival) (out Arrived, err error) {
 	if err := l.touchServed(t, slices.Concat(out.PullRequests, a.Tips, came)); err != nil {
 		return out, err
 	}
-	out.Release, err = l.endWaits(t, concerned(a.Of, in.Known, out.PullRequests), nil)
+	out.Release, err = l.endWaits(t, concerned(a.Of, in.Known, out.PullRequests), nil, in.Members)
 	return out, err
 }
 

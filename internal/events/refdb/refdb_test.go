@@ -206,6 +206,30 @@ func TestWhoDecidesIsServed(t *testing.T) {
 	d.shows(repo, "main=1")
 }
 
+// TestWhoLeavesOrComesIsNoticed: 3 decides through 2, who no longer lists 1, or keeps out of others' repositories, and then is there again.
+func TestWhoLeavesOrComesIsNoticed(t *testing.T) {
+	for name, leaves := range map[string]func(d *desk) *nostr.Event{
+		"lists others": func(d *desk) *nostr.Event { return d.announcement(2, "d", 3) },
+		"declines": func(d *desk) *nostr.Event {
+			e := d.announcement(2, "d", 1, 3)
+			e.Tags = append(e.Tags, nostr.Tag{"u", addressOf(d.announcement(5, "d")).String()})
+			e.ID = e.ComputeID()
+			return e
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			repo := d.hosted(2)
+			d.wants(refs.Store, d.announcement(2, "d", 1, 3), d.announcement(3, "d", 2), d.stateOf(3, "d", "main=1 dev=1"))
+			d.shows(repo, "dev=1 main=1")
+			d.come(leaves(d))
+			d.shows(repo, "main=1")
+			d.come(d.announcement(2, "d", 1, 3))
+			d.shows(repo, "dev=1 main=1")
+		})
+	}
+}
+
 // An update that leaves it to its pull request to name the repository loses its ref also where the pull request went in a batch before.
 func TestUpdatesLoseTheirRefsAfterTheirPullRequests(t *testing.T) {
 	d := newDesk(t)
@@ -391,6 +415,33 @@ func TestAPushReadsOnlyStatesThatMayAllowIt(t *testing.T) {
 	opens("none", branch("main", 1, 2))
 	opens("other_state", branch("main", 1, 3))
 	opens("not_maintainer", branch("a", 0, 1), branch("b", 0, 1), branch("c", 0, 1), branch("d", 0, 1), branch("e", 0, 1), branch("f", 0, 1), branch("main", 1, 0))
+}
+
+// TestObjectsThatComeEndOnlyWaitsThatTheyMay: in the turn of the writer nothing of a waiting state is read whose author does not decide for the
+// repository to which the objects have come, however many such states have its identifier.
+func TestObjectsThatComeEndOnlyWaitsThatTheyMay(t *testing.T) {
+	d := newDesk(t)
+	repo, ours := d.hosted(2), d.announcement(2, "d", 1)
+	d.come(ours)
+	var theirs []*nostr.Event
+	for by := byte(3); by < 6; by++ {
+		other := d.announcement(by, "d")
+		d.wants(refs.Wait, other, d.stateOf(by, "d", "a=1"))
+		if v := d.push(other, by, branch("a", 0, 1)); v.Refused() {
+			t.Fatalf("%+v", v)
+		}
+		theirs = append(theirs, d.stateOf(by, "d", "a=2 b=2 c=2 d=2 e=2 f=2 g=2 h=2"))
+	}
+	mine, mates := d.stateOf(1, "d", "main=2"), d.stateOf(2, "d", "main=2 b=1")
+	d.wants(refs.Wait, append(theirs, mine, mates)...)
+	p := refs.Push{Commands: []gitwire.Command{branch("main", 1, 2)}}
+	d.looked = 0
+	got := d.arrive(refdb.Arrival{Of: addressOf(repo), Push: &p, Dir: refdb.Dir{1}}, id(2))
+	if got.Refused() || d.looked > 20 {
+		t.Errorf("%+v, and %d objects were looked for", got.Verdict, d.looked)
+	}
+	d.are("served", ours, mine, mates)
+	d.are("waits", theirs...)
 }
 
 // TestStatesOfOthersThatExplainAreBounded: of those with many refs only the first are read.

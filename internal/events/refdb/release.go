@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -17,7 +18,7 @@ func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
 	if t.WaitTally(e.PubKey, "").All == 0 {
 		return alone, nil
 	}
-	ids, err := l.endWaits(t, identifiers(e), e)
+	ids, err := l.endWaits(t, identifiers(e), e, nil)
 	if err != nil {
 		return nil, fmt.Errorf("what waits for event %s: %w", e.ID, err)
 	}
@@ -28,9 +29,9 @@ func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
 }
 
 // endWaits returns those of the events that concern the identifiers ds whose wait is over, now that e is served or, where e is nil, that
-// objects have come.
-func (l *Ledger) endWaits(t Turn, ds []string, e *nostr.Event) ([]nostr.ID, error) {
-	g := &gathering{events: l.events, data: l.data, book: l.book, t: t, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}, families: map[string]*family{}}
+// objects have come. Where only states by some people may be complete by these, it reads no others, as many may wait that have many refs.
+func (l *Ledger) endWaits(t Turn, ds []string, e *nostr.Event, by *grasp.Set) ([]nostr.ID, error) {
+	g := &gathering{events: l.events, data: l.data, book: l.book, t: t, by: by, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}, families: map[string]*family{}}
 	for _, d := range append(ds[:len(ds):len(ds)], anonymous) {
 		if err := g.identifier(d, e); err != nil {
 			return nil, err
@@ -48,12 +49,12 @@ func (l *Ledger) endWaits(t Turn, ds []string, e *nostr.Event) ([]nostr.ID, erro
 // Complete returns the events that wait for repositories with that identifier though their git data is here, in the order in which to serve
 // them: a kill may have come between the data and the commit. Settle then looks at these repositories anew.
 func (l *Ledger) Complete(t Turn, d string) ([]nostr.ID, error) {
-	ids, err := l.endWaits(t, []string{d}, nil)
+	ids, err := l.endWaits(t, []string{d}, nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("what waits for nothing in %.40q: %w", d, err)
 	}
 	if len(ids) > 0 {
-		l.inBatch.touch(d).members = true
+		l.inBatch.touch(d).anew = true
 	}
 	return ids, nil
 }
@@ -86,6 +87,7 @@ type gathering struct {
 	data   gitData
 	book   *book
 	t      Turn
+	by     *grasp.Set // whose states it reads; nil is everybody
 	w      refs.Waiting
 	ready  map[nostr.ID]bool
 	seen   map[nostr.ID]bool
@@ -105,7 +107,7 @@ func (g *gathering) of(d string) (*family, error) {
 }
 
 func (g *gathering) identifier(d string, e *nostr.Event) error {
-	waiting, err := g.book.of(g.t, d)
+	waiting, err := g.book.of(g.t, d, g.by)
 	if err != nil || len(waiting) == 0 {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 func (l *Ledger) Served(t Turn, e *nostr.Event) error {
 	switch e.Kind {
 	case nip34.KindRepository:
-		l.inBatch.touch(e.Tags.D()).members = true
+		l.inBatch.touch(e.Tags.D()).author(e.PubKey)
 	case nip34.KindState:
 		if s, err := refs.ReadState(e); err == nil {
 			x := l.inBatch.touch(s.D)
@@ -141,6 +141,9 @@ func (l *Ledger) settleIdentifier(t Turn, d string, x *touched) error {
 		}
 	}
 	for _, owner := range owners {
+		if !x.concerns(f, owner) {
+			continue
+		}
 		if err := l.project(t, f, owner, served[owner], x); err != nil {
 			return err
 		}
@@ -194,7 +197,7 @@ func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullReq
 	members := f.servedCouncils.Of(r.Of.PubKey)
 	c := refs.Change{Members: members, PullRequests: tips, Gone: x.gone}
 	states := x.states
-	if x.members {
+	if x.renews(f.servedCouncils, r.Of.PubKey) {
 		states = nil
 		for _, pk := range members.Members {
 			s, err := f.state(pk, false)

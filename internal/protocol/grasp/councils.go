@@ -31,6 +31,12 @@ func (c *Councils) Of(author nostr.PubKey) *Set {
 	return c.of[root]
 }
 
+// Declines reports whether an author's announcement keeps them out of other people's repositories.
+func (c *Councils) Declines(author nostr.PubKey) bool {
+	i, ok := c.family.index[author]
+	return ok && c.family.decline[i]
+}
+
 // share gives s to root and to all who are bound to root by listings in both directions. If two list each other and neither declines, each
 // is a member of the other's repository. The set of a member lies within the set of the repository's author. So both have the same members,
 // and these invite the same people.
