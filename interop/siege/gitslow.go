@@ -51,7 +51,7 @@ var dripping = attack{
 	name:    "dripping-pushes",
 	hosts:   true,
 	does:    "40 addresses, 4 pushes at a time each, of commits that nobody has announced: a byte a second, and a KiB a second",
-	bound:   "32 pushes at once, 4 of an address; 16 KiB in 20 s, and where others wait the slowest gives way",
+	bound:   "128 pushes at once, 4 of an address, and 16 for who has none; 16 KiB in 20 s, and where others wait the slowest gives way",
 	builds:  25 * time.Second, // until those have gone that are too slow whoever waits
 	prepare: func(ctx context.Context, s *scene) error { return s.settle(ctx, victims(40)...) },
 	strike: func(ctx context.Context, s *scene) error {
@@ -68,17 +68,17 @@ var dripping = attack{
 var heldTurns = attack{
 	name:    "held-turns",
 	hosts:   true,
-	does:    "40 addresses, a push at a time each, of commits that nobody has announced: 64 KiB a second without end",
-	bound:   "32 pushes at once; where others wait the slowest gives way, after 20 s below 64 KiB a second, and after each further 20 s below twice as much",
+	does:    "140 addresses, a push at a time each, of commits that nobody has announced: 64 KiB a second without end",
+	bound:   "128 pushes at once; where others wait the slowest gives way, after 20 s below 64 KiB a second, and after each further 20 s below twice as much",
 	builds:  35 * time.Second, // until those give way that have all turns
-	prepare: func(ctx context.Context, s *scene) error { return s.settle(ctx, victims(40)...) },
+	prepare: func(ctx context.Context, s *scene) error { return s.settle(ctx, victims(140)...) },
 	strike: func(ctx context.Context, s *scene) error {
-		return callers(ctx, s, addresses(40), 1, func(ctx context.Context, c *caller, n int64) {
+		return callers(ctx, s, addresses(140), 1, func(ctx context.Context, c *caller, n int64) {
 			head := pushBody(gitwire.ObjectID{}, []byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01"), ref{nostrRef(n), someID})
 			begun := &pack{}
 			begun.head(blobSort, 1<<30)
 			body := io.MultiReader(bytes.NewReader(head), bytes.NewReader(begun.b.Bytes()), &drip{ctx, 64 << 10})
-			_, _ = c.do(ctx, request{path: victims(40)[n%40].path, service: "receive-pack", body: body}) // it is counted
+			_, _ = c.do(ctx, request{path: victims(140)[n%140].path, service: "receive-pack", body: body}) // it is counted
 		})
 	},
 }

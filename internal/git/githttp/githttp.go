@@ -47,6 +47,7 @@ type Config struct {
 	Agent        string // what the server calls itself; "" is graspd
 	Contributors bool   // take pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06)
 	MaxPush      int64  // bytes of the pack of one push; 0 is no bound
+	Pushes       int    // whose packs are taken at once; 0 is 128
 	CacheDir     string // directory of the packs being sent
 	CacheBytes   int64  // of packs that are kept for later clients; 0 keeps none
 	FlightBytes  int64  // of packs that are being sent or kept; 0 is 4 GiB
@@ -82,7 +83,7 @@ func New(c Config) *Server {
 		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), agent: cmp.Or(c.Agent, "graspd"), contributors: c.Contributors,
 		logger: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), faults: c.Faults,
 		requests: c.Front.NewAccount(fair.Config{Name: "units of git requests", Total: 32768, Address: 4096, Little: 64}),
-		uploads:  newUploads(c.Front.NewAccount(fair.Config{Name: "git uploads", Total: 32, Address: 4, Little: 1})),
+		uploads:  newUploads(c.Front.NewAccount(fair.Config{Name: "git uploads", Total: cmp.Or(int64(c.Pushes), 128), Address: 4, Little: 1})),
 		texts:    newTexts(32 << 20),
 		leads:    newLeads(),
 	}

@@ -29,7 +29,7 @@ const (
 
 // Some turns are for parties that had turns for less than spareAfter lately, so that these need not wait until others have been slow for long.
 const (
-	spareTurns = 4
+	sparePart  = 8  // one turn in so many
 	spareAfter = 15 // seconds
 )
 
@@ -174,11 +174,11 @@ func (u *uploads) spared(now time.Time, t *turn) int64 {
 	}
 	for other := range u.turns {
 		if other.party == t.party {
-			return spareTurns
+			return u.pool.Total / sparePart
 		}
 	}
 	if u.had.Seconds(now, t.party) >= spareAfter {
-		return spareTurns
+		return u.pool.Total / sparePart
 	}
 	return 0
 }

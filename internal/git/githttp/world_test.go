@@ -1,6 +1,7 @@
 package githttp_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -230,6 +231,7 @@ func begin(t testing.TB, c settings) *world {
 	if c.CacheDir == "" {
 		c.CacheDir = t.TempDir()
 	}
+	c.Pushes = cmp.Or(c.Pushes, 32) // of which four are spare
 	w.server = githttp.New(c.Config)
 	w.front.Handle(w.server.Route())
 	w.front.Handle(front.Route{Serve: func(w http.ResponseWriter, _ *http.Request, _ front.Client) { w.WriteHeader(http.StatusTeapot) }})

@@ -31,9 +31,9 @@ func TestLimitsAreInForce(t *testing.T) {
 		if err := g.Run(t.Context(), gitproc.Reach(), r); err != nil {
 			t.Fatal(err)
 		}
-		nicer := 5
+		nicer := map[bool]int{false: 5, true: 10}[r.Long]
 		if r.Heavy {
-			nicer = 10
+			nicer = 15
 		}
 		want = fmt.Sprintln(want, min(own+nicer, 19))
 		if out.String() != want+want {
@@ -44,6 +44,7 @@ func TestLimitsAreInForce(t *testing.T) {
 	g := open(t, gitproc.Config{Program: script(t, body), Limits: limits, Memory: 1 << 30})
 	shows(g, gitproc.Run{}, "307200 131072 2 2048 256 0")
 	shows(g, gitproc.Run{Heavy: true}, "307200 131072 2 2048 256 0")
+	shows(g, gitproc.Run{Long: true}, "307200 131072 2 2048 256 0")
 	shows(g, gitproc.Run{MaxFile: 512 << 10}, "307200 131072 2 1024 256 0")
 	shows(g, gitproc.Run{CPU: 700 * time.Millisecond}, "307200 131072 1 2048 256 0")
 	shows(g, gitproc.Run{CPU: 9 * time.Second}, "307200 131072 2 2048 256 0")

@@ -115,12 +115,16 @@ func (s share) join(ctx context.Context, slots *slots, take func(context.Context
 // How much nicer processes are than this program.
 const (
 	niceLight = 5
-	niceHeavy = 10
+	niceLong  = 10
+	niceHeavy = 15
 )
 
 func (r Run) nicer() int {
-	if r.Heavy {
+	switch {
+	case r.Heavy:
 		return niceHeavy
+	case r.Long:
+		return niceLong
 	}
 	return niceLight
 }

@@ -181,10 +181,14 @@ func (s *slots) keepOne() { s.kept, s.free = 1, s.free+1 }
 
 // may reports whether w may have a free slot. The caller holds mu.
 func (s *slots) may(w *waiter) bool {
-	if s.free <= s.kept && (w.heavy || w.long || s.running[w.party] > 0 || s.taken.Seconds(time.Now(), w.party) >= keptTaken) {
-		return false
-	}
-	return !w.heavy || s.heavy < s.heavies
+	return (s.free > s.kept || s.hasLittle(w)) && (!w.heavy || s.heavy < s.heavies)
+}
+
+// hasLittle reports whether w may have the slot that is kept. The caller holds mu.
+func (s *slots) hasLittle(w *waiter) bool {
+	now := time.Now()
+	return !w.heavy && !w.long && s.running[w.party] == 0 && s.theirs[w.owner] == 0 &&
+		s.taken.Seconds(now, w.party) < keptTaken && s.spent.Seconds(now, w.owner) < keptTaken
 }
 
 // hasRoom reports whether there is a place for c to wait, and makes one where c has the better claim. The caller holds mu.

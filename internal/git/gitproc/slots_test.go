@@ -289,6 +289,22 @@ func TestTheKeptSlotIsForWhoHasLittle(t *testing.T) {
 	})
 }
 
+// TestTheKeptSlotIsForOwnersOfWhomLittleRuns: many addresses whose work is about one repository leave it to work about others, and so do those whose work
+// is about one that took much.
+func TestTheKeptSlotIsForOwnersOfWhomLittleRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(2, 64, 8)
+		s.keepOne()
+		s.took(work{party: "x", owner: "much"}, keptTaken*time.Second)
+		q := newQueue(s)
+		q.ask(t.Context(), "a/o", "b/o", "c/o", "d/much", "e/p")
+		if got := q.got(); got != "a/o b/o e/p" {
+			t.Fatalf("got %q", got)
+		}
+		q.steps(t, "e/p", "", "a/o", "d/much", "b/o", "c/o")
+	})
+}
+
 // Who leaves in the moment in which another gets their place gives no slot back, as they had none.
 func TestWhoIsSentAwayGivesNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

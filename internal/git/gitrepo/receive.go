@@ -15,7 +15,7 @@ import (
 
 // inMemory is how much of a pack waits in memory for its end; the rest waits in a file. git starts when the whole pack is here, so
 // that nobody takes a slot by sending slowly.
-const inMemory = 1 << 20
+const inMemory = 256 << 10
 
 func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (Received, error) {
 	if q.closed || q.proven || q.pack != "" {

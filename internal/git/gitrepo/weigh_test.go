@@ -155,7 +155,7 @@ func TestALittlePushWaitsForNoBomb(t *testing.T) {
 read go <"$GIT_CONFIG_GLOBAL" # it has its limits now
 case "$*" in *index-pack*) [ $(/usr/bin/nice) -lt %d ] || until [ -e '%s' ]; do /bin/sleep 0.02; done;; esac
 exec %s "$@"
-`, 20-own+10, goOn, git)
+`, 20-own+15, goOn, git)
 	syscall.ForkLock.RLock() // no process is started that would have the program open
 	err = os.WriteFile(program, []byte(text), 0o700)
 	syscall.ForkLock.RUnlock()
