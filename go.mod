@@ -3,6 +3,7 @@ module github.com/graspd/graspd
 go 1.26.0
 
 require (
+	github.com/bluekeyes/go-gitdiff v0.9.0
 	github.com/cockroachdb/pebble/v2 v2.1.7
 	github.com/coder/websocket v1.8.15
 	github.com/consensys/gnark-crypto v0.20.1

@@ -12,6 +12,7 @@
 //   - githttp: repositories for git over HTTP: refs, packs that are shared, and pushes up to the decision
 //   - gitplan: which git server to ask for what is missing here, and when: what has happened in, effects out
 //   - gitproc: the one place where a relay starts processes: git, what it is told and what it may take
+//   - gitread: what pages read of a repository: commits, directories, files and differences, kept by the ids of objects
 //   - gitrepo: the one place with repositories' directories: quarantines, packs, files of refs
 //   - gitrepo/gitfake: repositories in memory, for tests of what stands above them
 //   - gitsync: finding which git data is missing here, and fetching it from the servers that events name

@@ -7,10 +7,11 @@ import (
 )
 
 // word is a part of an argument vector. Literals become words by themselves. Of values from elsewhere, this file makes words only of numbers,
-// of parsed filters and of paths of graspd's own.
+// of parsed filters and object ids, and of paths of graspd's own.
 type word string
 
-// Command is a command of git with its options. It has no object ids and no names of refs: these go by the standard input.
+// Command is a command of git with its options. It has no names of refs or files, and of object ids only those of Compare and what follows there:
+// all others go by the standard input.
 type Command struct {
 	name     word
 	settings []word // name=value, beside those that all processes have
@@ -23,6 +24,9 @@ type Command struct {
 func (c Command) String() string { return "git " + string(c.name) }
 
 func number(option word, n int64) word { return option + word(strconv.FormatInt(n, 10)) }
+
+// hex is an object id, which no command takes for an option.
+func hex(id gitwire.ObjectID) word { return word(id.String()) }
 
 func version() Command { return Command{name: "version", args: []word{"--build-options"}} }
 
@@ -120,4 +124,38 @@ func RepackGeometric() Command {
 // Fsck proves that every object is there that refs lead to.
 func Fsck() Command {
 	return Command{name: "fsck", args: []word{"--connectivity-only", "--no-dangling", "--no-progress"}}
+}
+
+// Commits reads ids, some behind ^. It prints the ids of the newest most commits that the plain ids lead to and those behind ^ do not, the newest
+// first; with mainline only along first parents.
+func Commits(most int, mainline bool) Command {
+	c := Command{name: "rev-list", args: []word{number("--max-count=", int64(most)), "--stdin"}}
+	if mainline {
+		c.args = append(c.args, "--first-parent")
+	}
+	return c
+}
+
+// compare keeps git from doing much to find renames.
+const compare = "-l200"
+
+// Compare prints how two commits or trees differ: records of --raw and --numstat with -z, an empty record, and the patch. Nothing of the
+// repository decides what is run or shown.
+func Compare(old, new gitwire.ObjectID) Command {
+	return Command{name: "diff-tree", settings: []word{"core.quotePath=false"}, args: []word{
+		"-r", "-z", "--raw", "--numstat", "--patch", "--full-index", "--find-renames", compare, "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short",
+		hex(old), hex(new),
+	}}
+}
+
+// MergeBase prints a best common ancestor of two commits. It fails with code 1 where they have none.
+func MergeBase(a, b gitwire.ObjectID) Command {
+	return Command{name: "merge-base", args: []word{hex(a), hex(b)}}
+}
+
+// Merge merges two commits into a tree, which it writes. It prints records: the id of the tree, and the paths in conflict. It fails with code 1 where
+// there are conflicts.
+func Merge(ours, theirs gitwire.ObjectID) Command {
+	return Command{name: "merge-tree", settings: []word{"merge.renameLimit=200", "merge.directoryRenames=false"},
+		args: []word{"--write-tree", "-z", "--name-only", "--no-messages", hex(ours), hex(theirs)}}
 }

@@ -30,7 +30,12 @@ func pass(to io.Writer, from printed) error {
 		if from.large && passed >= briefBytes {
 			much = pause.C
 		}
-		n, err := gather(buf[:], from.read, much)
+		n, err := 0, error(nil)
+		if from.prompt {
+			n, err = from.read.Read(buf[:])
+		} else {
+			n, err = gather(buf[:], from.read, much)
+		}
 		if n > 0 {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return err

@@ -15,6 +15,7 @@ import (
 type printed struct {
 	read, write *os.File
 	large       bool // so that git seldom finds the pipe full between two looks into it
+	prompt      bool // see Run.Prompt
 }
 
 // newPrinted makes a pipe for a process that has not started yet to print into. The caller calls started after the start, and close.
@@ -30,7 +31,7 @@ func newPrinted(cmd *exec.Cmd) (printed, error) {
 	if err != nil {
 		return printed{}, fmt.Errorf("pipe: %w", err)
 	}
-	p := printed{os.NewFile(uintptr(ends[0]), "what git prints"), os.NewFile(uintptr(ends[1]), "what git prints"), enlarge(ends[0])}
+	p := printed{os.NewFile(uintptr(ends[0]), "what git prints"), os.NewFile(uintptr(ends[1]), "what git prints"), enlarge(ends[0]), false}
 	cmd.Stdout = p.write
 	return p, nil
 }

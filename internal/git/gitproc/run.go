@@ -31,6 +31,8 @@ type Run struct {
 	CPU time.Duration
 	// AtOnce has Run fail with ErrBusy where it would have to wait for a slot.
 	AtOnce bool
+	// Prompt has Out get each piece as soon as git prints it, for who asks the next question then. Without it small pieces are gathered.
+	Prompt bool
 	// Run calls Ended, where it is not nil, when the process has ended, before it waits for the last Read of In.
 	Ended func()
 }
@@ -168,6 +170,7 @@ func (g *Git) prepare(ctx context.Context, c Command, r Run) (*process, error) {
 		if prints, err = newPrinted(p.cmd); err != nil {
 			p.gate.open()
 		}
+		prints.prompt = r.Prompt
 		p.prints = &prints
 	}
 	return p, err

@@ -1,0 +1,124 @@
+package gitread
+
+import (
+	"context"
+	"slices"
+
+	"github.com/graspd/graspd/internal/protocol/gitwire"
+)
+
+const (
+	touchedWalk  = 200      // commits along first parents
+	touchedTree  = 64 << 10 // bytes of a directory whose history is cheap enough
+	touchedDepth = 8
+)
+
+// touched has the commits that changed the entries of a directory last, by the names of these.
+type touched map[string]*Commit
+
+func (t touched) bytes() (n int) {
+	for name := range t {
+		n += len(name) + 100
+	}
+	return n
+}
+
+// Touched returns for the entries of a directory the last commits that changed them, among the newest of those along first parents. What changed
+// before these, and all of a large directory, is left out.
+func (r *Reader) Touched(ctx context.Context, v Visit, commit gitwire.ObjectID, path string) (map[string]*Commit, error) {
+	main, err := r.list(ctx, v, commit, gitwire.ObjectID{}, touchedWalk, true)
+	if err != nil {
+		return nil, err
+	}
+	found := touched{}
+	return found, r.ask(ctx, v, func(a *asking) error { return a.touched(found, main, path) })
+}
+
+func (a *asking) touched(found touched, main []gitwire.ObjectID, path string) error {
+	commits, err := a.commits(main)
+	if err != nil || len(commits) == 0 {
+		return err
+	}
+	trees, err := a.trees(commits, path)
+	if err != nil || trees[0] == nil {
+		return err
+	}
+	for name, id := range trees[0] {
+		for i, c := range commits {
+			last := i+1 == len(commits)
+			if last && (len(main) == touchedWalk || len(c.Parents) > 0) {
+				break // it may be older
+			}
+			if last || trees[i+1][name] != id {
+				found[name] = c
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// version is an entry at some time.
+type version struct {
+	mode string
+	id   gitwire.ObjectID
+}
+
+// trees returns what a directory had in each of the commits, as many as are cheap; nil where it was not there.
+func (a *asking) trees(commits []*Commit, path string) ([]map[string]version, error) {
+	all := make([]map[string]version, len(commits))
+	read := map[gitwire.ObjectID]map[string]version{}
+	ids := make([]gitwire.ObjectID, len(commits))
+	for i, c := range commits {
+		ids[i] = c.Tree
+	}
+	names := split(path)
+	if len(names) > touchedDepth {
+		return all, nil
+	}
+	for depth := 0; ; depth++ {
+		if err := a.level(ids, read); err != nil {
+			return nil, err
+		}
+		for i, id := range ids {
+			all[i] = read[id]
+			if depth < len(names) {
+				if ids[i] = all[i][names[depth]].id; all[i][names[depth]].mode != ModeDir {
+					ids[i] = gitwire.ObjectID{}
+				}
+			}
+		}
+		if depth == len(names) {
+			return all, nil
+		}
+	}
+}
+
+// level reads the directories that are not read yet.
+func (a *asking) level(ids []gitwire.ObjectID, read map[gitwire.ObjectID]map[string]version) error {
+	var lacking []gitwire.ObjectID
+	for _, id := range ids {
+		if _, ok := read[id]; !ok && !id.IsZero() {
+			read[id] = nil
+			lacking = append(lacking, id)
+		}
+	}
+	for some := range slices.Chunk(lacking, 32) {
+		objects, err := a.read(touchedTree, some...)
+		if err != nil {
+			return err
+		}
+		for i, o := range objects {
+			entries, err := parseTree(o.Contents)
+			if err != nil || o.Kind != "tree" || o.Contents == nil {
+				continue
+			}
+			at := map[string]version{}
+			for _, e := range entries {
+				at[e.Name] = version{e.Mode, e.ID}
+			}
+			read[some[i]] = at
+		}
+	}
+	return nil
+}
