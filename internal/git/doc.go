@@ -15,6 +15,7 @@
 //   - gitread: what pages read of a repository: commits, directories, files and differences, kept by the ids of objects
 //   - gitrepo: the one place with repositories' directories: quarantines, packs, files of refs
 //   - gitrepo/gitfake: repositories in memory, for tests of what stands above them
+//   - gitrepo/repotest: real repositories on a disk, made by git fast-import, for tests of what reads them
 //   - gitsync: finding which git data is missing here, and fetching it from the servers that events name
 //   - hosting: serving repositories and taking pushes: joins the log's writer and the disk, and does what follows commits
 //   - repopage: the pages of a repository, for people: itself, its issues, patches and pull requests, and their feeds

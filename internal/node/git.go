@@ -13,6 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/git/gitfetch"
 	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/git/gitread"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/git/gitsync"
 	"github.com/graspd/graspd/internal/git/hosting"
@@ -144,11 +145,13 @@ func (n *Node) serveGit() error {
 		CacheDir:     packs, CacheBytes: max(0, kept), FlightBytes: max(leastFlights, 2*c.Git.Limits.Repository), Space: n.packSpace, Logger: c.Logger.With("component", "git"), Faults: n.faults,
 	})
 	var reader repopage.Reader
+	var code *gitread.Reader
 	if n.disk != nil {
-		reader = onDisk{n.disk}
+		code = gitread.New(n.disk, c.Now)
+		reader = code
 	}
 	pages := repopage.New(repopage.Config{
-		Reader: reader, Look: c.Look,
+		Reader: reader, Code: code, Look: c.Look,
 		Store: n.Store, Service: c.Service, Rules: n.Door.Rules, Find: n.find, Contributors: c.Git.Contributors, Now: c.Now,
 		Logger: c.Logger.With("component", "git"),
 	})
@@ -178,16 +181,4 @@ func (n *Node) packSpace() int64 {
 func (n *Node) find(of nip34.Address) (repopage.Repository, bool, error) {
 	r, ok, err := n.Host.Find(of)
 	return repopage.Repository{Dir: r.Dir, Generation: r.Generation, Refs: r.Refs}, ok, err
-}
-
-// onDisk lets pages ask for repositories by the text of their directories.
-type onDisk struct{ disk *gitrepo.Disk }
-
-// Look asks the disk.
-func (d onDisk) Look(ctx context.Context, dir string, l gitrepo.Looking) (gitrepo.Look, error) {
-	id, err := gitrepo.ParseID(dir)
-	if err != nil {
-		return gitrepo.Look{}, err
-	}
-	return d.disk.Look(ctx, id, l)
 }

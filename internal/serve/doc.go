@@ -8,6 +8,7 @@
 // The packages:
 //
 //   - front: the public listener, the rates of every address, accounts of what clients hold, and which route answers
+//   - highlight: code by strangers as HTML, with colours
 //   - markdown: strangers' Markdown as HTML that does no harm
 //   - members: who may use a private service, and which of them signed a request
 //   - relay: the server side: sessions, subscriptions, NIP-11, NIP-77 provider

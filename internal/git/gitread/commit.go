@@ -3,6 +3,7 @@ package gitread
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -170,6 +171,9 @@ func (r *Reader) list(ctx context.Context, v Visit, from, not gitwire.ObjectID, 
 			in = append(not.AppendHex(append(in, '^')), '\n')
 		}
 		out, _, err := r.print(ctx, v, gitproc.Commits(most, mainline), in, most*(2*20+1))
+		if exited(err, 128) {
+			return l, fmt.Errorf("%w: %w", ErrNothing, err)
+		}
 		for line := range bytes.Lines(out) {
 			id, wrong := gitwire.ParseObjectID(bytes.TrimSuffix(line, []byte("\n")))
 			if wrong != nil {

@@ -55,6 +55,7 @@ func (f *FileDiff) Path() string {
 
 // Hunk is a part of a file that differs, with the lines around it.
 type Hunk struct {
+	At    string // where it stands: -1,2 +1,3
 	Head  string // what git found as the heading of the part
 	Lines []Line
 }
@@ -91,8 +92,7 @@ func parseDiff(out []byte, cut bool) (*Diff, error) {
 	for strings.HasPrefix(rest, ":") {
 		f, after, ok := parseRaw(rest)
 		if !ok {
-			d.Cut = true
-			return d, whole(cut, rest)
+			return d.short(), whole(cut, rest)
 		}
 		d.Files, rest = append(d.Files, f), after
 	}
@@ -100,13 +100,22 @@ func parseDiff(out []byte, cut bool) (*Diff, error) {
 		f := &d.Files[i]
 		var ok bool
 		if rest, ok = f.count(rest); !ok {
-			d.Files, d.Cut = d.Files[:i], true
-			return d, whole(cut, rest)
+			d.Files = d.Files[:i]
+			return d.short(), whole(cut, rest)
 		}
 		d.Added += f.Added
 		d.Deleted += f.Deleted
 	}
 	return d, d.patch(strings.TrimPrefix(rest, "\x00"), cut)
+}
+
+// short returns d as one whose list of files was cut, so that there is nothing else.
+func (d *Diff) short() *Diff {
+	for i := range d.Files {
+		d.Files[i].Cut = true
+	}
+	d.Cut = true
+	return d
 }
 
 // whole fails where something that was not cut cannot be read.
@@ -226,7 +235,7 @@ func ParseFile(part string) (hunks []Hunk, err error) {
 }
 
 func hunkOf(t *gitdiff.TextFragment) Hunk {
-	h := Hunk{Head: t.Comment, Lines: make([]Line, 0, len(t.Lines))}
+	h := Hunk{At: fmt.Sprintf("-%d,%d +%d,%d", t.OldPosition, t.OldLines, t.NewPosition, t.NewLines), Head: t.Comment, Lines: make([]Line, 0, len(t.Lines))}
 	old, new := int(t.OldPosition), int(t.NewPosition)
 	for _, l := range t.Lines {
 		x := Line{Op: l.Op.String()[0], NoEnd: l.NoEOL()}

@@ -7,7 +7,7 @@
 //
 //   - [ErrNothing] where there is no such object, or no such path,
 //   - [ErrCostly] where git would take too much time, memory or text; what failed so fails at once for ten minutes,
-//   - [gitproc.ErrBusy] where too many wait for git,
+//   - [gitproc.ErrBusy] where too many wait for git, or it was not done in time,
 //   - the cause of ctx.
 //
 // The methods:

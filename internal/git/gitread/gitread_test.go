@@ -1,30 +1,27 @@
 package gitread_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitread"
 	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/git/gitrepo/repotest"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
-var theGit = sync.OnceValues(func() (*gitproc.Git, error) { return gitproc.Open(context.Background(), gitproc.Config{CPUs: 4}) })
-
-// world is one repository, made by the words of git fast-import, and a reader.
+// world is one repository and a reader.
 type world struct {
 	*testing.T
-	dir     string // where git made it
+	*repotest.Repository
 	r       *gitread.Reader
 	visit   gitread.Visit
 	now     time.Time
@@ -33,97 +30,10 @@ type world struct {
 
 func newWorld(t *testing.T, imported string) *world {
 	t.Helper()
-	w := &world{T: t, dir: t.TempDir(), now: time.Unix(1_700_000_000, 0)}
-	w.git("", "init", "-q", "--bare", "--initial-branch=main")
-	w.git("feature done\n"+imported+"done\n", "fast-import", "--quiet", "--force")
-	git, err := theGit()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := gitrepo.Open(gitrepo.Config{Dir: t.TempDir(), Git: git})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
-	w.visit = gitread.Visit{Repo: gitrepo.ID{1}, For: gitrepo.For{Party: "somebody"}, Charge: func(n int) { w.charged += n }}
-	w.push(d)
-	w.r = gitread.New(d, func() time.Time { return w.now })
+	w := &world{T: t, Repository: repotest.New(t, imported), now: time.Unix(1_700_000_000, 0)}
+	w.visit = gitread.Visit{Repo: w.At, For: gitrepo.For{Party: "somebody"}, Charge: func(n int) { w.charged += n }}
+	w.r = gitread.New(w.Disk, func() time.Time { return w.now })
 	return w
-}
-
-func (w *world) push(d *gitrepo.Disk) {
-	w.Helper()
-	q, err := d.Begin(w.visit.Repo)
-	if err == nil {
-		_, err = q.Receive(w.Context(), strings.NewReader(w.git("", "pack-objects", "--all", "--revs", "--stdout", "-q")), gitrepo.Receiving{})
-	}
-	var tips []gitwire.ObjectID
-	for line := range strings.Lines(w.git("", "for-each-ref", "--format=%(objectname)")) {
-		tips = append(tips, w.parse(strings.TrimSpace(line)))
-	}
-	if err == nil {
-		_, err = q.Prove(w.Context(), gitrepo.Proving{Tips: tips})
-	}
-	if err == nil {
-		err = d.Admit(q, w.visit.Repo)
-	}
-	if err == nil {
-		err = q.Close()
-	}
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-func (w *world) git(in string, args ...string) string {
-	w.Helper()
-	cmd := exec.Command("git", append([]string{"--git-dir=" + w.dir}, args...)...)
-	cmd.Stdin = strings.NewReader(in)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C"}
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		w.Fatalf("git %v: %v: %s", args, err, said.String())
-	}
-	return string(out)
-}
-
-func (w *world) parse(s string) gitwire.ObjectID {
-	w.Helper()
-	id, err := gitwire.ParseObjectID(strings.TrimSpace(s))
-	if err != nil {
-		w.Fatal(err)
-	}
-	return id
-}
-
-func (w *world) id(name string) gitwire.ObjectID { return w.parse(w.git("", "rev-parse", name)) }
-
-// commit writes a commit for fast-import; each file is a line "M mode inline path" with contents, or another command.
-func commit(branch, message string, when int, from string, files ...string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "commit refs/heads/%s\nauthor A <a@example.com> %d +0200\ncommitter C <c@example.com> %d -0530\ndata %d\n%s\n", branch, when, when+1, len(message), message)
-	for f := range strings.FieldsSeq(from) {
-		word := "from"
-		if merged, ok := strings.CutPrefix(f, "+"); ok {
-			word, f = "merge", merged
-		}
-		fmt.Fprintf(&b, "%s refs/heads/%s\n", word, f)
-	}
-	for i := 0; i+1 < len(files); i += 2 {
-		if path, gone := strings.CutPrefix(files[i], "-"); gone {
-			fmt.Fprintf(&b, "D %s\n", path)
-			continue
-		}
-		mode, path, _ := strings.Cut(files[i], " ")
-		if mode == "160000" {
-			fmt.Fprintf(&b, "M 160000 %s %s\n", files[i+1], path)
-			continue
-		}
-		fmt.Fprintf(&b, "M %s inline %s\ndata %d\n%s\n", mode, path, len(files[i+1]), files[i+1])
-	}
-	return b.String() + "\n"
 }
 
 const (
@@ -133,17 +43,17 @@ const (
 )
 
 // history has two commits on main, a merged side branch, and one that conflicts.
-var history = commit("main", "First\r\nline\r\n\r\nThe rest\n", 1000, "", "100644 README.md", "# x\n", "100644 src/a.go", "package a\n", "100755 run", "#!/x\n",
+var history = repotest.Commit("main", "First\r\nline\r\n\r\nThe rest\n", 1000, "", "100644 README.md", "# x\n", "100644 src/a.go", "package a\n", "100755 run", "#!/x\n",
 	"120000 link", "src/a.go", "160000 sub", absent, "100644 "+oddPath, "one\ntwo\n", "100644 bin", "\x00\x01", "100644 src/deep/er/file", "x\n", "100644 large", strings.Repeat("y", 2<<20)) +
-	commit("side", "Side", 2000, "main", "100644 side", "s\n") +
-	commit("main", "Second", 3000, "", "100644 src/a.go", "package b\n", "100644 "+oddPath, "one\n2\nend", "100644 bin", "\x00\x02", "-run", "", "100644 empty", "", "100644 link", "a file\n") +
-	commit("main", "Merge side", 4000, "+side", "100644 side", "s\n") +
-	commit("clash", "Clash", 5000, "side", "100644 src/a.go", "package c\n") +
-	commit("alone", "No history with others", 6000, "", "100644 x", "x\n")
+	repotest.Commit("side", "Side", 2000, "main", "100644 side", "s\n") +
+	repotest.Commit("main", "Second", 3000, "", "100644 src/a.go", "package b\n", "100644 "+oddPath, "one\n2\nend", "100644 bin", "\x00\x02", "-run", "", "100644 empty", "", "100644 link", "a file\n") +
+	repotest.Commit("main", "Merge side", 4000, "+side", "100644 side", "s\n") +
+	repotest.Commit("clash", "Clash", 5000, "side", "100644 src/a.go", "package c\n") +
+	repotest.Commit("alone", "No history with others", 6000, "", "100644 x", "x\n")
 
 func TestOpen(t *testing.T) {
 	w := newWorld(t, history)
-	main := w.id("main")
+	main := w.ID("main")
 	p, err := w.r.Open(t.Context(), w.visit, main, "", gitread.Opening{Most: 100, Bytes: 1 << 10, Also: func(all []gitread.Entry) string { return "README.md" }})
 	if err != nil {
 		t.Fatal(err)
@@ -179,12 +89,12 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%q: %q, want %q", path, got, want)
 		}
 	}
-	p, err = w.r.Open(t.Context(), w.visit, w.id("main~2"), "link", gitread.Opening{})
+	p, err = w.r.Open(t.Context(), w.visit, w.ID("main~2"), "link", gitread.Opening{})
 	if err != nil || string(p.Data) != "src/a.go" || p.Mode != gitread.ModeLink {
 		t.Errorf("a link: %+v, %v", p, err)
 	}
-	for _, id := range []string{absent, w.id("main^{tree}").String(), w.id("main:large").String()} {
-		if _, err := w.r.Open(t.Context(), w.visit, w.parse(id), "", gitread.Opening{}); !errors.Is(err, gitread.ErrNothing) {
+	for _, id := range []string{absent, w.ID("main^{tree}").String(), w.ID("main:large").String()} {
+		if _, err := w.r.Open(t.Context(), w.visit, w.Parse(id), "", gitread.Opening{}); !errors.Is(err, gitread.ErrNothing) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
@@ -193,7 +103,7 @@ func TestOpen(t *testing.T) {
 // What was read is read without a process from then on, and nobody pays for it again.
 func TestWhatWasReadIsKept(t *testing.T) {
 	w := newWorld(t, history)
-	main, before := w.id("main"), w.id("main~1")
+	main, before := w.ID("main"), w.ID("main~1")
 	read := func() {
 		t.Helper()
 		_, err := w.r.Open(t.Context(), w.visit, main, "src/deep", gitread.Opening{Most: 10})
@@ -201,8 +111,8 @@ func TestWhatWasReadIsKept(t *testing.T) {
 		_, err3 := w.r.Diff(t.Context(), w.visit, before, main)
 		_, _, _, err4 := w.r.History(t.Context(), w.visit, main, 10)
 		_, err5 := w.r.Touched(t.Context(), w.visit, main, "")
-		_, err6 := w.r.MergeBase(t.Context(), w.visit, main, w.id("clash"))
-		_, err7 := w.r.Merge(t.Context(), w.visit, main, w.id("clash"))
+		_, err6 := w.r.MergeBase(t.Context(), w.visit, main, w.ID("clash"))
+		_, err7 := w.r.Merge(t.Context(), w.visit, main, w.ID("clash"))
 		if err := errors.Join(err, err2, err3, err4, err5, err6, err7); err != nil {
 			t.Fatal(err)
 		}
@@ -223,15 +133,15 @@ func TestWhatWasReadIsKept(t *testing.T) {
 
 func TestCommit(t *testing.T) {
 	w := newWorld(t, history)
-	c, err := w.r.Commit(t.Context(), w.visit, w.id("main~2"))
+	c, err := w.r.Commit(t.Context(), w.visit, w.ID("main~2"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Subject != "First line" || c.Body != "The rest" || c.Author.Name != "A" || c.Author.Email != "a@example.com" || c.Author.When.Unix() != 1000 ||
-		c.Committer.When.Format(time.RFC3339) != "1969-12-31T18:46:41-05:30" || c.Tree != w.id("main~2^{tree}") || len(c.Parents) != 0 || c.Signature != "" {
+		c.Committer.When.Format(time.RFC3339) != "1969-12-31T18:46:41-05:30" || c.Tree != w.ID("main~2^{tree}") || len(c.Parents) != 0 || c.Signature != "" {
 		t.Errorf("%+v", c)
 	}
-	if c, err = w.r.Commit(t.Context(), w.visit, w.id("main")); err != nil || len(c.Parents) != 2 || c.Parent() != w.id("main~1") {
+	if c, err = w.r.Commit(t.Context(), w.visit, w.ID("main")); err != nil || len(c.Parents) != 2 || c.Parent() != w.ID("main~1") {
 		t.Errorf("a merge: %+v, %v", c, err)
 	}
 }
@@ -249,19 +159,19 @@ func TestHistory(t *testing.T) {
 		}
 		return subjects, next
 	}
-	if got, next := page(w.id("main"), 10); got != "Merge side;Second;Side;First line;" || !next.IsZero() {
+	if got, next := page(w.ID("main"), 10); got != "Merge side;Second;Side;First line;" || !next.IsZero() {
 		t.Errorf("%s, %s", got, next)
 	}
-	if got, next := page(w.id("main"), 1); got != "Merge side;Side;" || next != w.id("main~1") {
+	if got, next := page(w.ID("main"), 1); got != "Merge side;Side;" || next != w.ID("main~1") {
 		t.Errorf("the first page: %s, %s", got, next)
 	}
-	if got, next := page(w.id("main~1"), 1); got != "Second;" || next != w.id("main~2") {
+	if got, next := page(w.ID("main~1"), 1); got != "Second;" || next != w.ID("main~2") {
 		t.Errorf("the second page: %s, %s", got, next)
 	}
-	if got, next := page(w.id("main~2"), 1); got != "First line;" || !next.IsZero() {
+	if got, next := page(w.ID("main~2"), 1); got != "First line;" || !next.IsZero() {
 		t.Errorf("the last page: %s, %s", got, next)
 	}
-	all, err := w.r.Commits(t.Context(), w.visit, w.id("clash"), w.id("main"), 10)
+	all, err := w.r.Commits(t.Context(), w.visit, w.ID("clash"), w.ID("main"), 10)
 	if err != nil || len(all) != 1 || all[0].Subject != "Clash" {
 		t.Errorf("of a pull request: %v, %v", all, err)
 	}
@@ -269,7 +179,7 @@ func TestHistory(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	w := newWorld(t, history)
-	d, err := w.r.Diff(t.Context(), w.visit, w.id("main~2"), w.id("main~1"))
+	d, err := w.r.Diff(t.Context(), w.visit, w.ID("main~2"), w.ID("main~1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,33 +207,33 @@ func TestDiff(t *testing.T) {
 	if !slices.Equal(got, want) || d.Added != 4 || d.Deleted != 4 || d.Cut {
 		t.Errorf("%q, +%d -%d", got, d.Added, d.Deleted)
 	}
-	whole, err := w.r.Diff(t.Context(), w.visit, gitwire.ObjectID{}, w.id("main~2"))
+	whole, err := w.r.Diff(t.Context(), w.visit, gitwire.ObjectID{}, w.ID("main~2"))
 	if err != nil || len(whole.Files) != 9 || whole.Cut {
 		t.Fatalf("of the first commit: %v, %v", whole, err)
 	}
-	if _, err := w.r.Diff(t.Context(), w.visit, w.parse(absent), w.id("main")); !errors.Is(err, gitread.ErrNothing) {
+	if _, err := w.r.Diff(t.Context(), w.visit, w.Parse(absent), w.ID("main")); !errors.Is(err, gitread.ErrNothing) {
 		t.Errorf("with what is not there: %v", err)
 	}
 }
 
 func TestMerge(t *testing.T) {
 	w := newWorld(t, history)
-	main := w.id("main")
+	main := w.ID("main")
 	for name, want := range map[string]string{"side": "true []", "clash": "false [src/a.go]", "main~1": "true []"} {
-		m, err := w.r.Merge(t.Context(), w.visit, main, w.id(name))
+		m, err := w.r.Merge(t.Context(), w.visit, main, w.ID(name))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if got := fmt.Sprint(m.Clean, " ", m.Conflicts); got != want || m.Cut {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if base, err := w.r.MergeBase(t.Context(), w.visit, main, w.id("clash")); err != nil || base != w.id("side") {
+	if base, err := w.r.MergeBase(t.Context(), w.visit, main, w.ID("clash")); err != nil || base != w.ID("side") {
 		t.Errorf("base: %s, %v", base, err)
 	}
-	if base, err := w.r.MergeBase(t.Context(), w.visit, main, w.id("alone")); err != nil || !base.IsZero() {
+	if base, err := w.r.MergeBase(t.Context(), w.visit, main, w.ID("alone")); err != nil || !base.IsZero() {
 		t.Errorf("no base: %s, %v", base, err)
 	}
-	if _, err := w.r.Merge(t.Context(), w.visit, main, w.id("alone")); err == nil || errors.Is(err, gitread.ErrCostly) {
+	if _, err := w.r.Merge(t.Context(), w.visit, main, w.ID("alone")); err == nil || errors.Is(err, gitread.ErrCostly) {
 		t.Errorf("without a base: %v", err)
 	}
 }
@@ -332,7 +242,7 @@ func TestTouched(t *testing.T) {
 	w := newWorld(t, history)
 	at := func(path string) string {
 		t.Helper()
-		found, err := w.r.Touched(t.Context(), w.visit, w.id("main"), path)
+		found, err := w.r.Touched(t.Context(), w.visit, w.ID("main"), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,4 +262,99 @@ func TestTouched(t *testing.T) {
 	if got := at("nowhere") + at("README.md"); got != "" {
 		t.Errorf("nowhere: %s", got)
 	}
+}
+
+// What takes git too much is not tried again for ten minutes; who only waited for too long may try again at once.
+func TestTooMuchWorkIsRemembered(t *testing.T) {
+	w := newWorld(t, repotest.Commit("main", "All of it", 1000, "", "100644 a", strings.Repeat("x", 100)))
+	tries, fails := 0, error(nil)
+	try := func() error {
+		return gitread.Once(w.r, "test", func() error { tries++; return fails })
+	}
+	fails = &gitproc.Error{Ending: gitproc.OutOfTime}
+	for range 3 {
+		if err := try(); !errors.Is(err, gitread.ErrCostly) {
+			t.Error(err)
+		}
+	}
+	if tries != 1 {
+		t.Errorf("%d tries", tries)
+	}
+	w.now = w.now.Add(10*time.Minute + 1)
+	fails = context.DeadlineExceeded
+	for range 2 {
+		if err := try(); !errors.Is(err, gitproc.ErrBusy) || errors.Is(err, gitread.ErrCostly) {
+			t.Error(err)
+		}
+	}
+	fails = nil
+	if err := errors.Join(try(), try()); err != nil || tries != 4 {
+		t.Errorf("%d tries, %v", tries, err)
+	}
+}
+
+// What many ask for at once is made once. Who leaves does not wait.
+func TestManyAskAtOnce(t *testing.T) {
+	w := newWorld(t, repotest.Commit("main", "All of it", 1000, ""))
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				if err := gitread.Once(w.r, "test", func() error { tries++; time.Sleep(time.Second); return nil }); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if all.Wait(); tries != 1 {
+			t.Errorf("made %d times", tries)
+		}
+	})
+}
+
+// Beyond the commits that are looked at nothing is said to have changed last.
+func TestTouchedIsBounded(t *testing.T) {
+	var all strings.Builder
+	all.WriteString(repotest.Commit("main", "First", 1000, "", "100644 old", "x", "100644 new", "x"))
+	for i := range 220 {
+		all.WriteString(repotest.Commit("main", fmt.Sprint(i), 2000+i, "", "100644 new", fmt.Sprint(i)))
+	}
+	w := newWorld(t, all.String())
+	found, err := w.r.Touched(t.Context(), w.visit, w.ID("main"), "")
+	if err != nil || found["old"] != nil || found["new"] == nil || found["new"].Subject != "219" {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// A difference that is cut anywhere has all files of its list, or says that it lacks some, and no half of a file.
+func TestADiffCutAnywhere(t *testing.T) {
+	w := newWorld(t, history)
+	whole := w.Git("", "-c", "core.quotePath=false", "diff-tree", "-r", "-z", "--raw", "--numstat", "--patch", "--full-index", "--find-renames", "main~2", "main~1")
+	d, err := gitread.ParseDiff([]byte(whole), false)
+	if err != nil || len(d.Files) != 6 {
+		t.Fatal(d, err)
+	}
+	for i := 1; i < len(whole); i++ {
+		cut, err := gitread.ParseDiff([]byte(whole[:i]), true)
+		if err != nil {
+			t.Fatalf("cut at %d: %v", i, err)
+		}
+		if len(cut.Files) < len(d.Files) && !cut.Cut {
+			t.Errorf("cut at %d: %d files, and nothing says so", i, len(cut.Files))
+		}
+		for n, f := range cut.Files {
+			if !f.Cut && len(f.Hunks) != len(d.Files[n].Hunks) || f.Cut && len(f.Hunks) > 0 || len(f.Hunks) > 0 && len(f.Hunks[0].Lines) != len(d.Files[n].Hunks[0].Lines) {
+				t.Errorf("cut at %d: half of %q", i, f.Path())
+			}
+		}
+	}
+}
+
+func FuzzDiff(f *testing.F) {
+	f.Add([]byte(":100644 100644 badc806ed7d7937d6fcb727b07d0e90ec752bf9f 29a070e1590b9c64b1a78f646a7bfe06f3387d1e M\x00b\x001\t1\tb\x00\x00diff --git a/b b/b\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-a\n+b\n"), true)
+	f.Fuzz(func(t *testing.T, out []byte, cut bool) {
+		if d, err := gitread.ParseDiff(out, cut); err == nil && len(d.Files) > len(out) {
+			t.Error("more files than bytes")
+		}
+	})
 }

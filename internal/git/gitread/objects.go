@@ -59,6 +59,10 @@ func (a *asking) one(most int64, id gitwire.ObjectID, kind string) (gitrepo.Obje
 	return all[0], nil
 }
 
+func (a *asking) key(what string, id gitwire.ObjectID) key {
+	return key{repo: a.v.Repo, what: what, a: id}
+}
+
 // all returns what is kept of objects, and asks for the others. An object is kept only as it was read: with its contents, or when nobody asked for
 // these.
 func (a *asking) all(what string, ids []gitwire.ObjectID, ask func([]gitwire.ObjectID) ([]gitrepo.Object, error)) ([]gitrepo.Object, error) {
@@ -66,7 +70,7 @@ func (a *asking) all(what string, ids []gitwire.ObjectID, ask func([]gitwire.Obj
 	var lacking []gitwire.ObjectID
 	var places []int
 	for i, id := range ids {
-		x, ok := a.r.get(key{repo: a.v.Repo, what: what, a: id})
+		x, ok := a.r.get(a.key(what, id))
 		if objects[i], _ = x.value.(gitrepo.Object); !ok {
 			lacking, places = append(lacking, id), append(places, i)
 		}
@@ -82,7 +86,7 @@ func (a *asking) all(what string, ids []gitwire.ObjectID, ask func([]gitwire.Obj
 	for i, o := range found {
 		objects[places[i]] = o
 		if o.Kind != "" && (what == "stat" || o.Contents != nil && o.Size <= mostObject) {
-			a.r.put(key{repo: a.v.Repo, what: what, a: lacking[i]}, kept{value: o}, len(o.Contents))
+			a.r.put(a.key(what, lacking[i]), kept{value: o}, len(o.Contents))
 		}
 	}
 	return objects, nil

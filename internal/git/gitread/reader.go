@@ -66,8 +66,11 @@ type kept struct {
 	until time.Time
 }
 
-// New prepares a reader of the repositories on a disk.
+// New prepares a reader of the repositories on a disk. A nil now is time.Now.
 func New(disk *gitrepo.Disk, now func() time.Time) *Reader {
+	if now == nil {
+		now = time.Now
+	}
 	return &Reader{disk: disk, now: now, kept: lru.New[key, kept](keptBytes), making: map[key]chan struct{}{}}
 }
 
@@ -138,11 +141,14 @@ func (r *Reader) end(k key) {
 	delete(r.making, k)
 }
 
-// costly makes ErrCostly of what a limit has ended.
+// costly makes ErrCostly of what a limit has ended, and ErrBusy of what waited until its time was over.
 func costly(err error) error {
 	var failed *gitproc.Error
-	if errors.As(err, &failed) && failed.Ending.ByLimit() || errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.As(err, &failed) && failed.Ending.ByLimit():
 		return fmt.Errorf("%w: %w", ErrCostly, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: %w", gitproc.ErrBusy, err)
 	}
 	return err
 }

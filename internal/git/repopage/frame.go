@@ -26,7 +26,8 @@ type frame struct {
 	Canonical   string // the URL by which the page is known
 	Path        string // of the repository's own page; "" where the page leads to none of the repository
 	Name        string // of the repository, on pages whose Title is another
-	Tab         string // where the page stands among those of the repository: overview, or the path of a section
+	Code        bool   // there are pages of files and commits
+	Tab         string // where the page stands among those of the repository: overview, files, commits, or the path of a section
 	Relay, Home string // the name of the service, and the path of its start page
 	Style       template.CSS
 	Icon        template.URL
@@ -50,6 +51,7 @@ func (p *Pages) render(x page) ([]byte, error) {
 		}
 		x.Main = template.HTML(html) // html/template has made it
 	}
+	x.Code = p.Code != nil
 	x.Relay, x.Home, x.Style, x.Icon = p.Service.String(), p.Service.Base()+"/", p.Look.Style(), p.Look.Icon()
 	html, err := execute("page.html", x.frame)
 	return []byte(safetext.EscapeBidi(html)), err
@@ -63,10 +65,15 @@ func execute(name string, value any) (string, error) {
 
 // fail answers with a page that says what is wrong.
 func (p *Pages) fail(w http.ResponseWriter, req *http.Request, status int, title, text string) {
-	html, err := p.render(page{frame: frame{Title: title, Lead: text}})
+	p.failAt(w, req, status, frame{Title: title, Lead: text})
+}
+
+// failAt is fail with a page that leads back to a repository.
+func (p *Pages) failAt(w http.ResponseWriter, req *http.Request, status int, f frame) {
+	html, err := p.render(page{frame: f})
 	if err != nil {
 		p.Logger.Error("a page that tells an error cannot be made", "error", err)
-		http.Error(w, title, status)
+		http.Error(w, f.Title, status)
 		return
 	}
 	p.Look.Answer(w, req, status, web.HTML, html)

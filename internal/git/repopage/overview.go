@@ -32,7 +32,8 @@ const (
 type overview struct {
 	Clone, Nostr, Client string
 	Web                  []string
-	Waits                bool // its announcement waits for git data
+	Code                 string // the path of the repository's page, below which are those of its files; "" without them
+	Waits                bool   // its announcement waits for git data
 	Data                 bool
 	Who                  deciders
 	Refs                 refsShown
@@ -124,6 +125,9 @@ func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looke
 		return x, nil
 	}
 	x.Path, x.Tab = p.path(of), "overview"
+	if p.Code != nil && v.Data {
+		v.Code = x.Path
+	}
 	if a, err := nip34.ParseAnnouncement(e); err == nil {
 		x.Title, x.Lead, v.Web = nameOf(a), aboutOf(a), grasp.WebPages(a, mostWeb)
 		x.Summary = safetext.Line(x.Lead, mostSubject)
@@ -135,7 +139,12 @@ func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looke
 	call := p.people(s, b)
 	v.Who = decidersOf(of.PubKey, set, call)
 	if v.Readme = l.readme; l.text != "" {
-		v.Readme.Text = p.readme(ctx, b, l.readme.Name, l.text, markdown.Options{Reference: call.refer})
+		o := markdown.Options{}
+		if p.Code != nil {
+			o = p.linked(x.Path, "HEAD", dirOf(l.readme.Name))
+		}
+		o.Reference = call.refer
+		v.Readme.Text = p.readme(ctx, b, l.readme.Name, l.text, o)
 	}
 	v.Threads, err = p.threads(ctx, s.Metered(b.charge), b, x.Path, of.D, set, call)
 	if err == nil {

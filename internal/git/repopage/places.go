@@ -24,6 +24,11 @@ func newPlaces(now func() time.Time) *fair.Account {
 	})
 }
 
+// newBodies bounds the memory of answers that are being sent.
+func newBodies(now func() time.Time) *fair.Account {
+	return fair.New(fair.Config{Name: "bytes of large answers", Total: sendBodies, Network: sendBodies / 4, Now: now, Places: placesAll, PlacesOne: placesOne, Most: placeTime})
+}
+
 // place waits for a place among the pages that are being made. It fails with a fair.Refusal, or with the cause of ctx. The caller calls end when
 // the page is made.
 func (p *Pages) place(ctx context.Context, of nip34.Address, from front.Client) (end func(), err error) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/git/gitproc"
-	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/git/gitread"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/serve/front"
@@ -21,7 +21,7 @@ import (
 
 // Reader reads what a page shows of a repository's data. It never waits for a place: where there is none it fails with gitproc.ErrBusy.
 type Reader interface {
-	Look(ctx context.Context, dir string, l gitrepo.Looking) (gitrepo.Look, error)
+	Look(ctx context.Context, dir string, l gitread.Looking) (gitread.Look, error)
 }
 
 const (
@@ -88,7 +88,7 @@ func (p *Pages) read(ctx context.Context, of nip34.Address, r Repository, from f
 		return l, err
 	}
 	defer end()
-	q := gitrepo.Looking{Choose: chooseReadme, Elsewhere: readmePlaces, Follow: true, MaxBytes: mostReadme, Tips: tips(r.Refs), Party: partyOf(from)}
+	q := gitread.Looking{Choose: chooseReadme, Elsewhere: readmePlaces, Follow: true, MaxBytes: mostReadme, Tips: tips(r.Refs), Party: partyOf(from)}
 	if head, born := r.Refs.Find("HEAD"); born {
 		q.Commit = head.ID
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/git/gitproc"
-	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/git/gitread"
 	"github.com/graspd/graspd/internal/git/repopage"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/nip19"
@@ -27,24 +27,24 @@ type data struct {
 	times  map[gitwire.ObjectID]int64
 	fails  error
 	large  bool
-	asked  []gitrepo.Looking
+	asked  []gitread.Looking
 	dirs   []string
 	leave  func() // called meanwhile, where not nil
 	takes  time.Duration
 	chosen string
 }
 
-func (d *data) Look(ctx context.Context, dir string, l gitrepo.Looking) (gitrepo.Look, error) {
+func (d *data) Look(ctx context.Context, dir string, l gitread.Looking) (gitread.Look, error) {
 	d.asked, d.dirs = append(d.asked, l), append(d.dirs, dir)
 	time.Sleep(d.takes)
 	if d.leave != nil {
 		d.leave()
-		return gitrepo.Look{}, context.Cause(ctx)
+		return gitread.Look{}, context.Cause(ctx)
 	}
 	if d.fails != nil {
-		return gitrepo.Look{}, d.fails
+		return gitread.Look{}, d.fails
 	}
-	found := gitrepo.Look{Times: map[gitwire.ObjectID]int64{}}
+	found := gitread.Look{Times: map[gitwire.ObjectID]int64{}}
 	for _, id := range l.Tips {
 		if t, ok := d.times[id]; ok {
 			found.Times[id] = t

@@ -17,6 +17,7 @@ import (
 	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/gitread"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -35,6 +36,7 @@ type Config struct {
 	Contributors bool
 	Look         web.Look
 	Reader       Reader           // nil: pages have no README and no times of branches
+	Code         *gitread.Reader  // nil: there are no pages of files and commits
 	Work         int              // steps, as a store.Meter counts them, that one page may take to read threads; 0 is as much as 20 requests
 	Now          func() time.Time // nil is time.Now
 	Logger       *slog.Logger     // nil is silent
@@ -54,6 +56,7 @@ type Pages struct {
 	looks  looks
 	texts  texts
 	places *fair.Account // of pages that are being made
+	bodies *fair.Account // bytes of large answers that are being sent
 }
 
 // New prepares the pages.
@@ -63,7 +66,7 @@ func New(c Config) *Pages {
 		c.Now = time.Now
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	return &Pages{Config: c, looks: newLooks(), texts: newTexts(), places: newPlaces(c.Now)}
+	return &Pages{Config: c, looks: newLooks(), texts: newTexts(), places: newPlaces(c.Now), bodies: newBodies(c.Now)}
 }
 
 // Route returns the route of the pages, for the front.
@@ -83,6 +86,9 @@ func (p *Pages) takes(req *http.Request) bool {
 			return true
 		}
 	}
+	if p.sendsRaw(below) {
+		return true
+	}
 	if !reads(req.Header) {
 		return false
 	}
@@ -100,7 +106,7 @@ func (p *Pages) takes(req *http.Request) bool {
 	}
 	section, _, _ := strings.Cut(parts[3], "/")
 	_, lists := sectionAt(section)
-	return lists || feeds[parts[3]] != nil
+	return lists || codePages[section] != nil || feeds[parts[3]] != nil
 }
 
 // reads reports whether a client takes a page or a feed.
@@ -138,7 +144,14 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 	of := nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: identifier}
 	var body []byte
 	kind := web.HTML
-	switch rest = strings.TrimPrefix(rest, "/"); {
+	rest = strings.TrimPrefix(rest, "/")
+	if section, _, _ := strings.Cut(rest, "/"); codePages[section] != nil && !prs {
+		if err := p.code(w, req, of, rest, from); err != nil {
+			p.failed(w, req, of, rest, prs, err)
+		}
+		return
+	}
+	switch {
 	case prs:
 		of = grasp.Contributed(owner, identifier)
 		body, err = p.contributedPage(req.Context(), of, from)
@@ -150,6 +163,15 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 	default:
 		body, err = p.below(req.Context(), of, rest, req.URL.Query(), from)
 	}
+	if err != nil {
+		p.failed(w, req, of, rest, prs, err)
+		return
+	}
+	p.Look.Answer(w, req, http.StatusOK, kind, body, web.Self)
+}
+
+// failed answers a request whose page could not be made.
+func (p *Pages) failed(w http.ResponseWriter, req *http.Request, of nip34.Address, rest string, prs bool, err error) {
 	var moved movedTo
 	switch {
 	case errors.As(err, &moved):
@@ -165,12 +187,10 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 	case errors.As(err, new(fair.Refusal)):
 		w.Header().Set("Retry-After", "5")
 		p.fail(w, req, http.StatusServiceUnavailable, "This server makes too many pages just now", "Try again later.")
-	case err != nil && req.Context().Err() != nil: // the client has left
-	case err != nil:
+	case req.Context().Err() != nil: // the client has left
+	default:
 		p.Logger.Error("the page of a repository cannot be made", "repository", of.String(), "error", err)
 		p.fail(w, req, http.StatusInternalServerError, "This server has a fault", "Try again later.")
-	default:
-		p.Look.Answer(w, req, http.StatusOK, kind, body)
 	}
 }
 

@@ -50,7 +50,7 @@ func (t *texts) put(key [sha256.Size]byte, x rendered) {
 // markdown renders a text of a page. The visitor pays for the work, which ends when the page has rendered too much or when ctx has ended: then
 // the text is shown as it was written.
 func (p *Pages) markdown(ctx context.Context, b *bill, src string, o markdown.Options) template.HTML {
-	now, key := p.Now(), sha256.Sum256([]byte(string(rune('0'+o.Heading))+src))
+	now, key := p.Now(), sha256.Sum256([]byte(string(rune('0'+o.Heading))+o.Place+"\x00"+src))
 	if html, ok := p.texts.get(key, now); ok {
 		return html
 	}

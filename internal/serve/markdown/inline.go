@@ -33,6 +33,7 @@ func (m *meter) enter(of ast.Node) {
 // inlines returns goldmark's parsers of inline elements, each with its cost, and one for emphasis.
 func (m *meter) inlines() []util.PrioritizedValue {
 	return []util.PrioritizedValue{
+		util.Prioritized(&priced{m, extension.NewTaskCheckBoxParser(), tag, nil}, 0),
 		util.Prioritized(&priced{m, parser.NewCodeSpanParser(), noCost, m.span}, 100),
 		util.Prioritized(&priced{m, parser.NewLinkParser(), m.bracket, m.link}, 200),
 		util.Prioritized(&priced{m, parser.NewAutoLinkParser(), tag, nil}, 300),
@@ -40,6 +41,14 @@ func (m *meter) inlines() []util.PrioritizedValue {
 		util.Prioritized(emphasis{m}, 500),
 		util.Prioritized(&priced{m, extension.NewLinkifyParser(), webAddress, nil}, 999),
 	}
+}
+
+// note returns the cost of a bracket that may be the mark of a footnote, which is looked for among all.
+func (m *meter) note(_ ast.Node, line []byte) int {
+	if len(line) > 1 && line[1] == '^' {
+		return 4 * mostNotes
+	}
+	return 1
 }
 
 func noCost(ast.Node, []byte) int { return 0 }

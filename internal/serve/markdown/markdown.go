@@ -21,8 +21,9 @@ import (
 // Bounds of Markdown. HTML cuts a text off at MaxBytes. It shows a text as it was written whose quotes and lists nest too deeply, or which
 // takes more work than ticks (meter.go).
 const (
-	MaxBytes = 128 << 10
-	maxDepth = 24 // quotes and lists within each other, at the beginning of a line
+	MaxBytes  = 128 << 10
+	mostNotes = 200 // footnotes and their marks; with more they are text
+	maxDepth  = 24  // quotes and lists within each other, at the beginning of a line
 )
 
 // Options say how to show a text. The zero value will do.
@@ -31,6 +32,12 @@ type Options struct {
 	Heading int
 	// Link returns the URL that a relative one stands for. With "", and with a nil Link, only the text of the link stays.
 	Link func(relative string) string
+	// Picture returns the URL of this service from which a page loads a relative image. With "", and with a nil Picture, an image is a link.
+	Picture func(relative string) string
+	// Anchors begins the ids of headings and footnotes, which are on one page with others; without it they have none. See Anchor.
+	Anchors string
+	// Place is where relative links lead from, so that who keeps HTML knows it apart; it is not read.
+	Place string
 	// Reference returns what to show for a name of NIP-19 (npub1…, nevent1…, …), and the URL that it leads to, "" for none. Without a
 	// Reference the name is cut and has no link.
 	Reference func(name string) (shown, url string)
@@ -39,7 +46,7 @@ type Options struct {
 	Charge func(steps int) error
 }
 
-// HTML renders a text. No element of the HTML needs a script or loads anything: images become links.
+// HTML renders a text. No element of the HTML needs a script or loads anything but what Picture names: other images become links.
 func HTML(src string, o Options) template.HTML {
 	src, cut := safetext.Cut(strings.ToValidUTF8(src, "\uFFFD"), MaxBytes)
 	if cut {
@@ -73,9 +80,16 @@ func (o Options) render(w io.Writer, src []byte, m *meter) error {
 		parser.WithParagraphTransformers(m.paragraphs()...),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0), util.Prioritized(tamer{o, m}, 1000)),
 	)
+	if n := bytes.Count(src, []byte("[^")); o.Anchors != "" && n > 0 && n <= mostNotes {
+		p.AddOptions(
+			parser.WithBlockParsers(util.Prioritized(extension.NewFootnoteBlockParser(), 999)),
+			parser.WithInlineParsers(util.Prioritized(&priced{m, extension.NewFootnoteParser(), m.note, nil}, 101)),
+			parser.WithASTTransformers(util.Prioritized(extension.NewFootnoteASTTransformer(), 999)),
+		)
+	}
 	r := renderer.NewRenderer(renderer.WithNodeRenderers(
 		util.Prioritized(shower{o, m}, 100), util.Prioritized(extension.NewTableHTMLRenderer(), 500),
-		util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500), util.Prioritized(html.NewRenderer(), 1000),
+		util.Prioritized(extension.NewFootnoteHTMLRenderer(extension.WithFootnoteIDPrefix([]byte(o.Anchors))), 500), util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500), util.Prioritized(html.NewRenderer(), 1000),
 	))
 	return r.Render(w, src, p.Parse(&reader{text.NewReader(src), m}))
 }

@@ -51,7 +51,7 @@ func TestMarkdown(t *testing.T) {
 		"~a~ ~~b~~ ~~~c~~~ ~ d":                                 "<p><del>a</del> <del>b</del> ~~~c~~~ ~ d</p>\n",
 		"a_b_c *d **e** f* * g ****":                            "<p>a_b_c <em>d <strong>e</strong> f</em> * g ****</p>\n",
 		"(www.x.example) ~~~www.x.example":                      `<p>(<a href="http://www.x.example" rel="nofollow noreferrer ugc">www.x.example</a>) ~~~<a href="http://www.x.example" rel="nofollow noreferrer ugc">www.x.example</a></p>` + "\n",
-		"- [x] done":                                            "<ul>\n<li>[x] done</li>\n</ul>\n",
+		"- [x] done":                                            "<ul>\n<li><span role=\"img\" aria-label=\"done\">☑</span> done</li>\n</ul>\n",
 	} {
 		if got := string(markdown.HTML(in, o)); got != want {
 			t.Errorf("%q\n got %q\nwant %q", in, got, want)
@@ -239,4 +239,46 @@ func stairs(n int) string {
 		b.WriteString(strings.Repeat("  ", i) + "- a\n")
 	}
 	return b.String()
+}
+
+// What forges show of a README: ids of headings, alerts, tasks, footnotes, pictures of the repository, the direction of each paragraph.
+func TestAFileOfARepository(t *testing.T) {
+	o := markdown.Options{
+		Link: func(s string) string { return "/blob/" + s }, Anchors: "md-",
+		Picture: func(s string) string { return strings.Replace("/raw/"+s, "/raw/out", "", 1) },
+	}
+	for in, want := range map[string]string{
+		"# Get *Started*, now!":                            `<h3 id="md-get-started-now">Get <em>Started</em>, now!</h3>`,
+		"# a\n\n# a-1\n\n# a\n\n# a":                       `<h3 id="md-a">a</h3>` + "\n" + `<h3 id="md-a-1">a-1</h3>` + "\n" + `<h3 id="md-a-2">a</h3>` + "\n" + `<h3 id="md-a-3">a</h3>`,
+		"# \"><script>x":                                   `<h3 id="md-x">&quot;&gt;x</h3>`,
+		"# \u00dcber \u65e5\u672c":                         "<h3 id=\"md-\u00fcber-\u65e5\u672c\">\u00dcber \u65e5\u672c</h3>",
+		"[x](#Get-started) [y](#\"onclick=x)":              `<p><a href="#md-get-started" rel="nofollow noreferrer ugc">x</a> <a href="#md-onclickx" rel="nofollow noreferrer ugc">y</a></p>`,
+		"![the *shot*](img/a.png)":                         `<p><img src="/raw/img/a.png" alt="the shot" loading="lazy"></p>`,
+		"[![x](a.png)](b.md)":                              `<p><a href="/blob/b.md" rel="nofollow noreferrer ugc"><img src="/raw/a.png" alt="x" loading="lazy"></a></p>`,
+		"![\"><b>](a\"b.png)":                              `<p><img src="/raw/a%22b.png" alt="&#34;&gt;" loading="lazy"></p>`,
+		"![x](https://a.example/t.gif)":                    `<p><a href="https://a.example/t.gif" rel="nofollow noreferrer ugc">x</a></p>`,
+		"![x](//a.example/t.gif)":                          `<p><a href="https://a.example/t.gif" rel="nofollow noreferrer ugc">x</a></p>`,
+		"![x](out)":                                        `<p><a href="/blob/out" rel="nofollow noreferrer ugc">x</a></p>`,
+		"![x](data:image/png,x)":                           "<p>x</p>",
+		"> [!NOTE]\n> Mind *this*.":                        "<blockquote class=\"note\"><p class=\"alert\">Note</p>\n<p>Mind <em>this</em>.</p>\n</blockquote>",
+		"> [!warning]\n>\n> x":                             "<blockquote class=\"warning\"><p class=\"alert\">Warning</p>\n<p>x</p>\n</blockquote>",
+		"> [!OTHER]\n> x":                                  "<blockquote>\n<p>[!OTHER]\nx</p>\n</blockquote>",
+		"- [ ] a\n- [X] b":                                 "<ul>\n<li><span role=\"img\" aria-label=\"to do\">☐</span> a</li>\n<li><span role=\"img\" aria-label=\"done\">☑</span> b</li>\n</ul>",
+		"\u05e9\u05dc\u05d5\u05dd\n\n- hello\n":            "<p dir=\"auto\">\u05e9\u05dc\u05d5\u05dd</p>\n<ul>\n<li dir=\"auto\">hello</li>\n</ul>",
+		"| a |\n|---|\n| \u0645\u0631\u062d\u0628\u0627 |": "<table>\n<thead>\n<tr>\n<th dir=\"auto\">a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td dir=\"auto\">\u0645\u0631\u062d\u0628\u0627</td>\n</tr>\n</tbody>\n</table>",
+	} {
+		if got := strings.TrimSpace(string(markdown.HTML(in, o))); got != want {
+			t.Errorf("%q\n got %q\nwant %q", in, got, want)
+		}
+	}
+	got := string(markdown.HTML("a[^n] b[^none]\n\n[^n]: the <i>note</i>\n", o))
+	for _, want := range []string{`id="md-fnref:1"`, `href="#md-fn:1"`, `id="md-fn:1"`, "the note", "b[^none]"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("footnotes: no %s in %s", want, got)
+		}
+	}
+	many := strings.Repeat("[^n] ", 300) + "\n\n[^n]: x"
+	if got := string(markdown.HTML(many, o)); strings.Contains(got, "fnref") {
+		t.Error("too many footnotes are made")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 	"golang.org/x/net/html"
@@ -29,6 +30,7 @@ func (s shower) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindCodeBlock, code)
 	r.Register(ast.KindFencedCodeBlock, code)
 	r.Register(kindReference, s.reference)
+	r.Register(extast.KindTaskCheckBox, task)
 }
 
 // open begins a link. A definition of a few bytes may let a short text use a long URL again and again.
@@ -81,8 +83,40 @@ func (s shower) autoLink(w util.BufWriter, source []byte, n ast.Node, entering b
 	return ast.WalkContinue, nil
 }
 
+// task writes the box of a task, which nobody can tick here.
+func task(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		box := `<span role="img" aria-label="to do">☐</span> `
+		if n.(*extast.TaskCheckBox).IsChecked {
+			box = `<span role="img" aria-label="done">☑</span> `
+		}
+		_, _ = w.WriteString(box)
+	}
+	return ast.WalkContinue, nil
+}
+
+// own returns the URL of an image that this service has; "" for any other.
+func (s shower) own(n *ast.Image) string {
+	url := resolved(n.Destination)
+	if s.Picture == nil || !isRelative(url) || strings.HasPrefix(url, "//") {
+		return ""
+	}
+	return s.Picture(url)
+}
+
+func (s shower) picture(w util.BufWriter, source []byte, n *ast.Image, url string) {
+	s.m.spend(4*len(url) + 1)
+	_, _ = w.WriteString(`<img src="` + template.HTMLEscapeString(string(util.URLEscape([]byte(url), false))) + `" alt="` + template.HTMLEscapeString(s.m.textOf(n, source)) + `" loading="lazy">`)
+}
+
 // image writes an image as a link, and within a link only its text. A page that loaded what strangers name would tell them who reads it.
 func (s shower) image(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if own := s.own(n.(*ast.Image)); own != "" {
+		if entering {
+			s.picture(w, source, n.(*ast.Image), own)
+		}
+		return ast.WalkSkipChildren, nil
+	}
 	url, within := s.safe(resolved(n.(*ast.Image).Destination)), false
 	for p := n.Parent(); p != nil; p = p.Parent() {
 		s.m.spend(1)

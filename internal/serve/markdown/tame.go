@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 
@@ -34,15 +35,26 @@ func (t tamer) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
 	source := r.Source()
 	level := t.Heading - 1
 	var texts []*ast.Text
+	var quotes []*ast.Blockquote
+	ids := anchors{t.Anchors, map[string]bool{}, map[string]int{}}
+	rightToLeft := bytes.ContainsFunc(source, isRightToLeft)
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		t.m.spend(1)
 		if !entering {
 			return ast.WalkContinue, nil
 		}
+		if rightToLeft && hasOwnDirection(n.Kind()) {
+			n.SetAttributeString("dir", "auto")
+		}
 		switch n := n.(type) {
 		case *ast.Heading:
 			n.Level = min(max(n.Level+t.Heading-1, t.Heading), level+1, 6)
 			level = n.Level
+			if t.Anchors != "" {
+				n.SetAttributeString("id", ids.of(t.m.textOf(n, source)))
+			}
+		case *ast.Blockquote:
+			quotes = append(quotes, n)
 		case *ast.CodeSpan, *ast.Link, *ast.AutoLink, *ast.Image:
 			return ast.WalkSkipChildren, nil
 		case *ast.Text:
@@ -50,6 +62,9 @@ func (t tamer) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
 		}
 		return ast.WalkContinue, nil
 	})
+	for _, n := range quotes {
+		alert(n, source)
+	}
 	for _, n := range texts {
 		t.m.spend(1 + n.Segment.Len()/4)
 		split(n, source)
@@ -77,9 +92,10 @@ func split(n *ast.Text, source []byte) {
 // safe returns the URL that a link may lead to; "" where it may lead nowhere.
 func (o Options) safe(url string) string {
 	url = strings.TrimSpace(url)
-	scheme, _, has := strings.Cut(url, ":")
-	if i := strings.IndexAny(scheme, "/?#"); !has || i >= 0 { // a relative URL
+	if isRelative(url) {
 		switch {
+		case strings.HasPrefix(url, "#") && o.Anchors != "":
+			return "#" + Anchor(o.Anchors, url[1:])
 		case o.Link == nil || url == "":
 			return ""
 		case strings.HasPrefix(url, "//"):
@@ -87,9 +103,16 @@ func (o Options) safe(url string) string {
 		}
 		return o.Link(url)
 	}
+	scheme, _, _ := strings.Cut(url, ":")
 	switch strings.ToLower(scheme) {
 	case "http", "https", "mailto":
 		return url
 	}
 	return ""
+}
+
+// isRelative reports whether a URL has no scheme.
+func isRelative(url string) bool {
+	scheme, _, has := strings.Cut(url, ":")
+	return !has || strings.ContainsAny(scheme, "/?#")
 }

@@ -91,7 +91,7 @@ func policyOf(style string) string {
 
 var ownPolicy = policyOf(style)
 
-// Answer sends a document with this look, which may load the images from other servers. It does not send the body again to a client that has
+// Answer sends a document with this look, which may load the images from other servers, or from this one (Self). A Cache-Control that w has stays. It does not send the body again to a client that has
 // it already (If-None-Match).
 func (l Look) Answer(w http.ResponseWriter, req *http.Request, status int, contentType string, body []byte, images ...string) {
 	send(w, req, status, contentType, body, l.policy()+origins(images))

@@ -27,6 +27,17 @@ const (
 	Atom = "application/atom+xml; charset=utf-8"
 )
 
+// Forever is the Cache-Control of a document that never changes. Only the client keeps it, as it may be taken down here.
+const Forever = "private, max-age=31536000, immutable"
+
+// Self stands for this service among the servers whose images a page may load.
+const Self = "'self'"
+
+// Raw sends a file that a stranger wrote as it is. No browser runs anything of it.
+func Raw(w http.ResponseWriter, req *http.Request, contentType string, body []byte) {
+	send(w, req, http.StatusOK, contentType, body, "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'")
+}
+
 // leastPacked is the size in bytes from which on it is worth to compress a document.
 const leastPacked = 1000
 
@@ -36,9 +47,11 @@ func send(w http.ResponseWriter, req *http.Request, status int, contentType stri
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-cache")
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-cache")
+	}
 	h.Set("Vary", "Accept, Accept-Encoding")
-	packed := len(body) >= leastPacked && takesGzip(req.Header)
+	packed := len(body) >= leastPacked && takesGzip(req.Header) && (!strings.HasPrefix(contentType, "image/") || strings.HasPrefix(contentType, "image/svg"))
 	if status == http.StatusOK {
 		sum := sha256.Sum256(body)
 		tag := base64.RawURLEncoding.EncodeToString(sum[:18])
@@ -69,6 +82,9 @@ func send(w http.ResponseWriter, req *http.Request, status int, contentType stri
 // origins returns the origins of images, as a policy names them.
 func origins(images []string) (out string) {
 	for _, raw := range images {
+		if raw == Self {
+			out += " " + Self
+		}
 		if u, err := url.Parse(raw); err == nil && (u.Scheme == "https" || u.Scheme == "http") && !strings.ContainsAny(u.Host, ";, '*") && u.Host != "" {
 			out += " " + u.Scheme + "://" + u.Host
 		}
