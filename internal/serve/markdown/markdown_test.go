@@ -16,7 +16,9 @@ import (
 
 func TestMarkdown(t *testing.T) {
 	npub := "npub1" + strings.Repeat("q", 58)
+	commit := strings.Repeat("0123456789", 4)
 	o := markdown.Options{
+		Commit:    func(id string) string { return "/c/" + id },
 		Link:      func(s string) string { return "/blob/" + s },
 		Reference: func(name string) (string, string) { return "<Ann> " + name[:8], "/p/" + name },
 	}
@@ -51,6 +53,8 @@ func TestMarkdown(t *testing.T) {
 		"~a~ ~~b~~ ~~~c~~~ ~ d":                                 "<p><del>a</del> <del>b</del> ~~~c~~~ ~ d</p>\n",
 		"a_b_c *d **e** f* * g ****":                            "<p>a_b_c <em>d <strong>e</strong> f</em> * g ****</p>\n",
 		"(www.x.example) ~~~www.x.example":                      `<p>(<a href="http://www.x.example" rel="nofollow noreferrer ugc">www.x.example</a>) ~~~<a href="http://www.x.example" rel="nofollow noreferrer ugc">www.x.example</a></p>` + "\n",
+		"in " + commit + ", not x" + commit:                     `<p>in <a href="/c/` + commit + `">0123456789</a>, not x` + commit + "</p>\n",
+		"`" + commit + "` 0123456":                              "<p><code>" + commit + "</code> 0123456</p>\n",
 		"- [x] done":                                            "<ul>\n<li><span role=\"img\" aria-label=\"done\">☑</span> done</li>\n</ul>\n",
 	} {
 		if got := string(markdown.HTML(in, o)); got != want {
@@ -59,6 +63,9 @@ func TestMarkdown(t *testing.T) {
 	}
 	if got := string(markdown.HTML("[x](a.md) nostr:"+npub, markdown.Options{Heading: 2})); got != "<p>x npub1qqqqqqq…</p>\n" {
 		t.Errorf("without options: %q", got)
+	}
+	if got := string(markdown.HTML(commit, markdown.Options{})); got != "<p>"+commit+"</p>\n" {
+		t.Errorf("a commit without a page: %q", got)
 	}
 	if got := string(markdown.HTML("# a\n## b", markdown.Options{Heading: 6})); got != "<h6>a</h6>\n<h6>b</h6>\n" {
 		t.Errorf("at the lowest level: %q", got)

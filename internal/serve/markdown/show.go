@@ -203,7 +203,11 @@ func (s shower) reference(w util.BufWriter, _ []byte, n ast.Node, entering bool)
 
 func (s shower) show(w util.BufWriter, name string) {
 	shown, url := name[:min(len(name), 12)]+"…", ""
-	if s.Reference != nil {
+	if commit.MatchString(name) {
+		if shown = name; s.Commit != nil {
+			shown, url = name[:10], s.Commit(name)
+		}
+	} else if s.Reference != nil {
 		shown, url = s.Reference(name)
 	}
 	if url != "" {

@@ -10,13 +10,14 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// tamer changes the parsed text: it moves headings so that their levels have no gap, and makes names of NIP-19 nodes of their own.
+// tamer changes the parsed text: it moves headings so that their levels have no gap, and makes names of NIP-19 and ids of commits nodes of
+// their own.
 type tamer struct {
 	Options
 	m *meter
 }
 
-// reference is a name of NIP-19 in a text.
+// reference is a name of NIP-19 in a text, or the full id of a commit.
 type reference struct {
 	ast.BaseInline
 	name string
@@ -27,8 +28,11 @@ var kindReference = ast.NewNodeKind("Reference")
 func (*reference) Kind() ast.NodeKind              { return kindReference }
 func (r *reference) Dump(source []byte, level int) { ast.DumpHelper(r, source, level, nil, nil) }
 
-// named matches a name of NIP-19 as clients write it into texts (NIP-21, NIP-27).
-var named = regexp.MustCompile(`nostr:((?:npub|nprofile|note|nevent|naddr)1[02-9ac-hj-np-z]{20,1000})`)
+// named matches a name of NIP-19 as clients write it into texts (NIP-21, NIP-27), and commit the full id of a commit.
+var (
+	named  = regexp.MustCompile(`nostr:((?:npub|nprofile|note|nevent|naddr)1[02-9ac-hj-np-z]{20,1000})|\b([0-9a-f]{40}(?:[0-9a-f]{24})?)\b`)
+	commit = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+)
 
 // Transform implements parser.ASTTransformer.
 func (t tamer) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
@@ -83,7 +87,7 @@ func split(n *ast.Text, source []byte) {
 		if s := text.NewSegment(begin, from+at[0]); !s.IsEmpty() {
 			parent.InsertBefore(parent, n, ast.NewTextSegment(s))
 		}
-		parent.InsertBefore(parent, n, &reference{name: string(source[from+at[2] : from+at[3]])})
+		parent.InsertBefore(parent, n, &reference{name: string(source[from+max(at[2], at[4]) : from+max(at[3], at[5])])})
 		begin = from + at[1]
 	}
 	n.Segment = text.NewSegment(begin, n.Segment.Stop) // the last part keeps the line break
