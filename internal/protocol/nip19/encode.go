@@ -3,11 +3,19 @@ package nip19
 import "github.com/graspd/graspd/internal/protocol/nostr"
 
 // Npub returns the npub of a public key, as people write the key.
-func Npub(pk nostr.PubKey) string { return encode("npub", pk) }
+func Npub(pk nostr.PubKey) string { return encode("npub", pk[:]) }
 
-func encode(prefix string, b [32]byte) string {
-	groups, rest, bits := regroup(b[:], 8, 5)
-	groups = append(groups, byte(rest<<(5-bits))) // 256 is no multiple of five: one bit is left
+// Nevent returns the name of an event with a relay that has it, whose URL has fewer than 256 bytes.
+func Nevent(id nostr.ID, relay string) string {
+	data := append([]byte{0, byte(len(id))}, id[:]...)
+	return encode("nevent", append(append(data, 1, byte(len(relay))), relay...))
+}
+
+func encode(prefix string, b []byte) string {
+	groups, rest, bits := regroup(b, 8, 5)
+	if bits > 0 {
+		groups = append(groups, byte(rest<<(5-bits)))
+	}
 	sum := checksum(prefix, append(groups, make([]byte, checksumLen)...)) ^ 1
 	for i := range checksumLen {
 		groups = append(groups, byte(sum>>(5*(checksumLen-1-i))&31))

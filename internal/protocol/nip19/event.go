@@ -14,7 +14,7 @@ var (
 )
 
 // Note returns the note of an event, as people write the event's id.
-func Note(id nostr.ID) string { return encode("note", id) }
+func Note(id nostr.ID) string { return encode("note", id[:]) }
 
 // ParseEvent reads a note or an nevent, and skips the relays and the author, which are hints. Errors wrap ErrEvent.
 func ParseEvent(s string) (nostr.ID, error) {

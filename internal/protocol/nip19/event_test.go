@@ -20,6 +20,11 @@ func TestEventsAndProfiles(t *testing.T) {
 	if nip19.Note(id) != note {
 		t.Errorf("written as %s, not %s", nip19.Note(id), note)
 	}
+	for _, relay := range []string{"", "wss://a", "wss://relay.example.org/git"} {
+		if s := nip19.Nevent(id, relay); s != encode("nevent", tlv([]byte{0}, id[:], []byte{1}, []byte(relay))) {
+			t.Errorf("with the relay %q: %s", relay, s)
+		}
+	}
 	for _, s := range []string{note, encode("nevent", tlv([]byte{1}, []byte("wss://a"), []byte{0}, id[:], []byte{9}, nil))} {
 		if got, err := nip19.ParseEvent(s); err != nil || got != id {
 			t.Errorf("%s: %v, %v", s, got, err)
