@@ -45,7 +45,7 @@ func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.C
 	case place == "/robots.txt" && (req.Method == http.MethodGet || req.Method == http.MethodHead):
 		write(w, "text/plain; charset=utf-8", []byte(robots(r.service.Base())))
 	case place != "/":
-		http.Error(w, "404 not found: this relay is on "+r.service.Base()+"/", http.StatusNotFound)
+		r.look.Missing(w, req, r.service.String(), r.service.Base()+"/", "There is no such page here", "this relay is on "+r.service.Base()+"/")
 	case hasToken(req.Header, "Upgrade", "websocket"):
 		r.serveClient(w, req, from)
 	case req.Method != http.MethodGet && req.Method != http.MethodHead:
@@ -92,7 +92,7 @@ func (r *Relay) writePage(w http.ResponseWriter, req *http.Request, from front.C
 	kind, body, err := render(req, from)
 	switch {
 	case errors.Is(err, errNoPage):
-		http.Error(w, "404 not found: there is no such page", http.StatusNotFound)
+		r.look.Missing(w, req, r.service.String(), r.service.Base()+"/", "There is no such page here", "the list has fewer pages")
 	case err != nil:
 		r.logger.Error("the page cannot be made", "error", err)
 		http.Error(w, "500 internal error", http.StatusInternalServerError)

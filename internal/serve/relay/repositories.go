@@ -42,10 +42,11 @@ type listed struct {
 // repositoryView is one repository on the page.
 type repositoryView struct {
 	Name, About, Owner string
+	Short              string   // the beginning and the end of Owner
 	Clone              string   // the URL for git with ngit
 	Client             string   // the page in a web client
 	Web                []string // the owner's own links
-	Page               string   // the URL that git clones and a browser shows; "" without git data
+	Page               string   // the URL that git clones and a browser shows; "" where this relay hosts no repositories
 	Pushed             string   // when the refs last changed
 	Announced          int64    // unix time
 	search             string   // the text that find searches, in lower case
@@ -149,7 +150,6 @@ func (r *Relay) hosted(v *store.View, rules policy.Rules, looked map[string]bool
 		looked[x.Of.String()] = true
 		one := r.repositoryView(a)
 		one.Pushed = time.Unix(x.Moved, 0).UTC().Format("2006-01-02 15:04")
-		one.Page = r.service.CloneURL(x.Of.PubKey, x.Of.D)
 		out = append(out, one)
 	}
 	return out, nil
@@ -160,6 +160,10 @@ func (r *Relay) repositoryView(a *nip34.Announcement) repositoryView {
 	v := repositoryView{
 		Name: a.Name, About: safetext.Line(a.Description, mostAbout), Owner: nip19.Npub(owner), Clone: r.service.NostrURL(owner, d),
 		Client: r.service.ClientURL(owner, d), Web: grasp.WebPages(a, mostWeb),
+	}
+	v.Short = v.Owner[:12] + "…" + v.Owner[len(v.Owner)-4:]
+	if r.moved != nil {
+		v.Page = r.service.CloneURL(owner, d)
 	}
 	if strings.TrimSpace(v.Name) == "" {
 		v.Name = d

@@ -44,7 +44,7 @@ func TestRepositoriesOnThePage(t *testing.T) {
 		body := page()
 		npub := nip19.Npub(key(1))
 		for _, want := range []string{
-			"&lt;i&gt;Old&lt;/i&gt;", strings.Repeat("ä", 100) + "…</span>", `href="https://git.example.org/x"`,
+			"&lt;i&gt;Old&lt;/i&gt;", strings.Repeat("ä", 100) + "…</p>", `href="https://git.example.org/x"`,
 			"git clone nostr://" + npub + "/relay.example.org/a%20b%2F%C3%BC", `href="https://gitworkshop.dev/` + npub + "/relay.example.org/new\"",
 		} {
 			if !strings.Contains(body, want) {
@@ -69,12 +69,12 @@ func TestRepositoriesOnThePage(t *testing.T) {
 			w.put(t, named(now-100, fmt.Sprint("many", i)))
 		}
 		time.Sleep(31 * time.Second)
-		if body := page(); strings.Count(body, "<details") != 50 || !strings.Contains(body, "page 1 of 5") || !strings.Contains(body, `rel="next" href="?page=2"`) {
-			t.Errorf("%d repositories are listed", strings.Count(body, "<details"))
+		if body := page(); strings.Count(body, `<div class="row">`) != 50 || !strings.Contains(body, "page 1 of 5") || !strings.Contains(body, `rel="next" href="?page=2"`) {
+			t.Errorf("%d repositories are listed", strings.Count(body, `<div class="row">`))
 		}
 		for path, want := range map[string]int{"/?page=5": 13, "/?q=MANY10": 11, "/?q=many+" + npub[:20] + "&page=5": 10, "/?q=nothing": 0, "/?q=" + strings.Repeat("x", 5000): 0, "/?page=6": -1, "/?page=0": -1, "/?page=x": -1} {
 			resp, body := w.get(t, "GET", path, nil)
-			if n := strings.Count(body, "<details"); n != want && resp.StatusCode == 200 || want < 0 && resp.StatusCode != 404 {
+			if n := strings.Count(body, `<div class="row">`); n != want && resp.StatusCode == 200 || want < 0 && resp.StatusCode != 404 {
 				t.Errorf("%.40s: %d with %d repositories", path, resp.StatusCode, n)
 			}
 		}
@@ -150,8 +150,8 @@ func TestRepositoriesWithDataComeFirst(t *testing.T) {
 		npub := nip19.Npub(key(1))
 		at := 0
 		for _, want := range []string{
-			`<b>old</b> <span class="dim">pushed 2023-11-14 22:13 ·</span>`, `<a href="https://` + domain + "/" + npub + `/old.git">`, "git clone https://" + domain + "/" + npub + "/old.git</pre>",
-			`<b>older push</b> <span class="dim">pushed 2020-09-13 12:26 ·</span>`, "<b>new</b></summary>",
+			`<a href="https://` + domain + "/" + npub + `/old.git"><b>old</b></a> <span class="dim">by <a href="/` + npub + `">` + npub[:12] + "…" + npub[len(npub)-4:] + "</a>, pushed 2023-11-14 22:13</span>",
+			`/older%20push.git"><b>older push</b></a>`, "pushed 2020-09-13 12:26", `/new.git"><b>new</b></a>`,
 		} {
 			i := strings.Index(body[at:], want)
 			if i < 0 {
@@ -159,7 +159,7 @@ func TestRepositoriesWithDataComeFirst(t *testing.T) {
 			}
 			at += i
 		}
-		if strings.Contains(body, "elsewhere") || strings.Count(body, "<details") != 3 || strings.Contains(body[at:], "old.git") || strings.Contains(body, "more announcements") {
+		if strings.Contains(body, "elsewhere") || strings.Count(body, `<div class="row">`) != 3 || strings.Contains(body, "git clone") || strings.Contains(body, "more announcements") {
 			t.Error(body)
 		}
 		moved = nil
@@ -168,8 +168,8 @@ func TestRepositoriesWithDataComeFirst(t *testing.T) {
 			add(1, fmt.Sprint("many", i), now)
 		}
 		time.Sleep(31 * time.Second)
-		if _, body := w.get(t, "GET", "/", nil); strings.Count(body, "<details") != 50 || strings.Contains(body, "<b>new</b>") || !strings.Contains(body, "page 1 of 6") {
-			t.Errorf("%d repositories are listed", strings.Count(body, "<details"))
+		if _, body := w.get(t, "GET", "/", nil); strings.Count(body, `<div class="row">`) != 50 || strings.Contains(body, "<b>new</b>") || !strings.Contains(body, "page 1 of 6") {
+			t.Errorf("%d repositories are listed", strings.Count(body, `<div class="row">`))
 		}
 	})
 }
