@@ -20,6 +20,8 @@ import (
 
 // known is a repository whose announcement is served, opened for a page. The caller of open calls end.
 type known struct {
+	of   nip34.Address
+	repo Repository
 	view *store.View
 	name string
 	path string // of its own page
@@ -31,14 +33,15 @@ type known struct {
 // open takes a place among the pages that are being made, and gathers who decides for a repository. It waits for a place, and fails with
 // errNothing where the announcement is not served. After success the caller calls end.
 func (p *Pages) open(ctx context.Context, of nip34.Address, from front.Client) (*known, error) {
-	if _, found, err := p.Find(of); err != nil || !found {
+	r, found, err := p.Find(of)
+	if err != nil || !found {
 		return nil, errors.Join(err, errNothing)
 	}
 	end, err := p.place(ctx, of, from)
 	if err != nil {
 		return nil, err
 	}
-	k := &known{view: p.Store.View(), b: p.bill(from.Visitor)}
+	k := &known{of: of, repo: r, view: p.Store.View(), b: p.bill(from.Visitor)}
 	k.end = func() { k.view.Close(); end() }
 	if err = p.fill(k, of); err != nil {
 		k.end()
@@ -69,31 +72,22 @@ func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.
 	if err != nil {
 		return nil, err
 	}
-	defer k.end()
+	defer func() { k.end() }()
 	section, name, one := strings.Cut(rest, "/")
 	x := page{frame: frame{Path: k.path, Name: k.name, Canonical: p.Service.CloneURL(of.PubKey, of.D) + "/" + rest}}
 	if !one {
 		what, _ := sectionAt(section)
 		x.Title, x.Summary, x.Tab, x.template = what.Name, what.Name+" of "+k.name, section, "list.html"
-		if x.content, err = p.list(ctx, k, of.D, what, q); err != nil {
+		if x.content, err = p.list(ctx, k, of, what, q); err != nil {
 			return nil, err
 		}
 		return p.render(x)
 	}
-	id, err := nip19.ParseEvent(name)
-	if err != nil {
-		if id, err = nostr.ParseID(name); err != nil {
-			return nil, errNothing
-		}
-	}
-	e, ok, err := k.view.Get(id)
+	e, err := p.event(k, name)
 	if err != nil {
 		return nil, err
 	}
-	if !ok || sectionOf(e.Kind) == "" || !p.belongs(e, of.D, k.set) {
-		return nil, errNothing
-	}
-	if right := sectionOf(e.Kind) + "/" + nip19.Note(id); right != rest {
+	if right := sectionOf(e.Kind) + "/" + nip19.Note(e.ID); right != rest {
 		return nil, movedTo(k.path + "/" + right)
 	}
 	part := 1
@@ -103,16 +97,41 @@ func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.
 		}
 		x.Canonical += "?page=" + strconv.Itoa(part)
 	}
-	x.Title, x.template = subjectOf(e), "item.html"
+	is, err := standingOf(ctx, k.view.Metered(k.b.charge), e, k.set)
+	if err != nil {
+		return nil, err
+	}
+	x.Title, x.template = is.Subject, "item.html"
 	x.Summary = nip34.NameOf(e.Kind) + " of " + k.name + ": " + x.Title
-	if x.content, err = p.item(ctx, k, e, part); err != nil {
+	var commits *pull
+	if e.Kind == nip34.KindPullRequest {
+		if commits, err = p.pull(ctx, k, e, q, from); err != nil {
+			return nil, err
+		}
+	}
+	if x.content, err = p.item(ctx, k, e, is, commits, part); err != nil {
 		return nil, err
 	}
 	return p.render(x)
 }
 
+// event returns the thread with a name, which is a note, an nevent or an id. It fails with errNothing where the repository has none.
+func (p *Pages) event(k *known, name string) (*nostr.Event, error) {
+	id, err := nip19.ParseEvent(name)
+	if err != nil {
+		if id, err = nostr.ParseID(name); err != nil {
+			return nil, errNothing
+		}
+	}
+	e, ok, err := k.view.Get(id)
+	if err == nil && (!ok || sectionOf(e.Kind) == "" || !belongs(e, k.of.D, k.set)) {
+		err = errNothing
+	}
+	return e, err
+}
+
 // belongs reports whether a thread names the repository of one of those who decide.
-func (p *Pages) belongs(e *nostr.Event, d string, set *grasp.Set) bool {
+func belongs(e *nostr.Event, d string, set *grasp.Set) bool {
 	return slices.ContainsFunc(nip34.Repositories(e), func(a nip34.Address) bool { return a.D == d && set.Has(a.PubKey) })
 }
 

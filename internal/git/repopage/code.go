@@ -39,6 +39,7 @@ type code struct {
 	r    Repository
 	name string // of the repository
 	home string // the path of its page
+	url  string // of its page, in feeds
 	rest string // of the path, escaped
 	q    url.Values
 	read gitread.Visit

@@ -44,10 +44,14 @@ type diffLine struct{ Is, Old, New, Text string }
 
 // diffOf prepares a difference for the template "diff", within the bounds of a page. Anchors on the page begin with prefix.
 func diffOf(d *gitread.Diff, prefix string) *diffShown {
+	return (&room{mostAllLines, mostAllText, openLines}).diff(d, prefix)
+}
+
+// diff does the work of diffOf with what is left of a page.
+func (left *room) diff(d *gitread.Diff, prefix string) *diffShown {
 	v := &diffShown{All: len(d.Files), Added: d.Added, Deleted: d.Deleted, More: d.Cut}
-	left := room{mostAllLines, mostAllText, openLines}
 	for i := range d.Files[:min(len(d.Files), mostFiles)] {
-		f := fileOf(&d.Files[i], &left)
+		f := fileOf(&d.Files[i], left)
 		f.Anchor = prefix + "f" + strconv.Itoa(i+1)
 		v.Files = append(v.Files, f)
 	}

@@ -1,9 +1,16 @@
 package repopage
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/git/gitread"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -11,36 +18,70 @@ import (
 	"github.com/graspd/graspd/internal/serve/web"
 )
 
-const perFeed = 30
+const (
+	perFeed   = 30
+	mostDated = 1000 // tags whose times a feed reads
+)
 
-// feeds has the feeds of a repository by their path, and the kinds in each.
-var feeds = map[string][]nostr.Kind{
-	"feed.atom":   nip34.Kinds(nip34.Thread),
-	"issues.atom": {nip34.KindIssue},
+// feedOf is a feed of a repository: what it is called, the path of the page with the same, and the kinds of events in it, or how git is asked.
+type feedOf struct {
+	Name, Page string
+	kinds      []nostr.Kind
+	git        func(context.Context, *gitread.Reader, *code) ([]web.Entry, error)
 }
 
-// feed makes the feed of a repository with the newest threads of some kinds.
-func (p *Pages) feed(ctx context.Context, of nip34.Address, kinds []nostr.Kind, from front.Client) ([]byte, error) {
-	k, err := p.open(ctx, of, from)
+// feeds has the feeds of a repository by their path.
+var feeds = map[string]*feedOf{
+	"feed.atom":     {"all", "", nip34.Kinds(nip34.Thread), nil},
+	"issues.atom":   {"issues", "/issues", []nostr.Kind{nip34.KindIssue}, nil},
+	"pulls.atom":    {"pull requests", "/pulls", []nostr.Kind{nip34.KindPullRequest, nip34.KindPatch}, nil},
+	"commits.atom":  {"commits", "/commits/HEAD", nil, newCommits},
+	"releases.atom": {"releases", "/tags", nil, newTags},
+}
+
+// feedNames are the paths of feeds in the order in which pages name them.
+var feedNames = []string{"feed.atom", "issues.atom", "pulls.atom", "commits.atom", "releases.atom"}
+
+// feed makes a feed of a repository.
+func (p *Pages) feed(ctx context.Context, of nip34.Address, rest string, from front.Client) ([]byte, error) {
+	what, url := feeds[rest], p.Service.CloneURL(of.PubKey, of.D)
+	f := web.Feed{ID: url + "/" + rest, Links: []web.Link{{Rel: "self", Type: "application/atom+xml", Href: url + "/" + rest}, {Rel: "alternate", Type: "text/html", Href: url + what.Page}}}
+	var err error
+	if what.git != nil {
+		f.Title, f.Entries, err = p.ofGit(ctx, of, what.git, from)
+		f.Updated = web.Stamp(0)
+	} else {
+		err = p.ofEvents(ctx, &f, of, what.kinds, from)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer k.end()
-	url := p.Service.CloneURL(of.PubKey, of.D)
-	title, self, page := k.name, url+"/feed.atom", url
-	if len(kinds) == 1 {
-		title, self, page = k.name+": issues", url+"/issues.atom", url+"/issues"
+	if f.Title = safetext.EscapeBidi(f.Title); what.Page != "" {
+		f.Title += ": " + what.Name
 	}
-	f := web.Feed{Title: safetext.EscapeBidi(title), ID: self, Updated: web.Stamp(0), Links: []web.Link{{Rel: "self", Type: "application/atom+xml", Href: self}, {Rel: "alternate", Type: "text/html", Href: page}}}
+	if len(f.Entries) > 0 {
+		f.Updated = f.Entries[0].Updated
+	}
+	return f.Bytes()
+}
+
+// ofEvents adds the newest threads of some kinds, and the name of the repository.
+func (p *Pages) ofEvents(ctx context.Context, f *web.Feed, of nip34.Address, kinds []nostr.Kind, from front.Client) error {
+	k, err := p.open(ctx, of, from)
+	if err != nil {
+		return err
+	}
+	defer func() { k.end() }()
+	f.Title, f.Updated = k.name, web.Stamp(0)
 	if e, ok, err := k.view.At(of.String()); err == nil && ok {
 		f.Updated = web.Stamp(e.CreatedAt)
 	}
 	most := mostRead
-	call := p.people(k.view, k.b)
+	call, url := p.people(k.view, k.b), p.Service.CloneURL(of.PubKey, of.D)
 	filter := nostr.Filter{Kinds: kinds, Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(of.D, k.set.Members)}}, Limit: &most}
 	for e, err := range k.view.Metered(k.b.charge).Events(ctx, filter) {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !begins(e) {
 			continue
@@ -48,18 +89,87 @@ func (p *Pages) feed(ctx context.Context, of nip34.Address, kinds []nostr.Kind, 
 		if len(f.Entries) == perFeed {
 			break
 		}
+		is, err := standingOf(ctx, k.view.Metered(k.b.charge), e, k.set)
+		if err != nil {
+			return err
+		}
 		note := nip19.Note(e.ID)
 		summary, cut := safetext.Cut(e.Content, 1000)
 		if cut {
 			summary += "…"
 		}
 		f.Entries = append(f.Entries, web.Entry{
-			Title: safetext.EscapeBidi(subjectOf(e)), ID: "nostr:" + note, Updated: web.Stamp(e.CreatedAt), Author: safetext.EscapeBidi(call.call(e.PubKey)),
+			Title: safetext.EscapeBidi(is.Subject), ID: "nostr:" + note, Updated: web.Stamp(e.CreatedAt), Author: safetext.EscapeBidi(call.call(e.PubKey)),
 			Links: []web.Link{{Rel: "alternate", Type: "text/html", Href: url + "/" + sectionOf(e.Kind) + "/" + note}}, Category: []web.Category{{Term: nip34.NameOf(e.Kind)}}, Summary: safetext.EscapeBidi(summary),
 		})
 	}
-	if len(f.Entries) > 0 {
-		f.Updated = f.Entries[0].Updated
+	return nil
+}
+
+// ofGit returns the name of a repository, and entries that git is asked for.
+func (p *Pages) ofGit(ctx context.Context, of nip34.Address, ask func(context.Context, *gitread.Reader, *code) ([]web.Entry, error), from front.Client) (name string, all []web.Entry, err error) {
+	ctx, cancel := context.WithTimeout(ctx, codeTime)
+	defer cancel()
+	c, err := p.codeOf(of, from)
+	if err == nil {
+		err = c.data(p)
 	}
-	return f.Bytes()
+	if err == nil {
+		name, c.url = c.name, p.Service.CloneURL(of.PubKey, of.D)
+		all, err = ask(ctx, p.Code, c)
+	}
+	var x wrong
+	if errors.As(inWords(err), &x) {
+		if err = errCostly; x.status == http.StatusNotFound {
+			err = errNothing
+		}
+	}
+	return name, all, err
+}
+
+// newCommits returns the newest commits of HEAD.
+func newCommits(ctx context.Context, r *gitread.Reader, c *code) (out []web.Entry, err error) {
+	head, ok := c.r.Refs.Find("HEAD")
+	if !ok {
+		return nil, nil
+	}
+	all, err := r.Commits(ctx, c.read, head.ID, gitwire.ObjectID{}, perFeed)
+	for _, x := range all {
+		out = append(out, c.feedEntry(x, c.line(x).Subject, "commit/"+x.ID.String(), "commit", x.Body))
+	}
+	return out, err
+}
+
+// newTags returns the newest tags by the times of their commits.
+func newTags(ctx context.Context, reader *gitread.Reader, c *code) (out []web.Entry, err error) {
+	var tags []gitwire.Ref
+	var ids []gitwire.ObjectID
+	for _, r := range c.r.Refs.List {
+		if strings.HasPrefix(r.Name, "refs/tags/") {
+			tags, ids = append(tags, r), append(ids, tipOf(r))
+		}
+	}
+	found, err := reader.Dated(ctx, c.read, ids[max(0, len(ids)-mostDated):]) // of very many the last by name, as versions grow
+	if err != nil {
+		return nil, err
+	}
+	tags = slices.DeleteFunc(tags, func(r gitwire.Ref) bool { return found[tipOf(r)] == nil })
+	slices.SortStableFunc(tags, func(a, b gitwire.Ref) int {
+		return cmp.Compare(found[tipOf(b)].Committer.When.Unix(), found[tipOf(a)].Committer.When.Unix())
+	})
+	for _, r := range tags[:min(len(tags), perFeed)] {
+		x := found[tipOf(r)]
+		out = append(out, c.feedEntry(x, shown(strings.TrimPrefix(r.Name, "refs/tags/")), "tree/"+escapePath(shortRef(c.r.Refs, r)), "release", x.Subject))
+	}
+	return out, nil
+}
+
+// feedEntry makes an entry of a commit, or of a tag that leads to it, with the path of a page below the repository's.
+func (c *code) feedEntry(x *gitread.Commit, title, path, kind, text string) web.Entry {
+	url := c.url + "/" + path
+	text, _ = safetext.Cut(strings.ToValidUTF8(text, "\uFFFD"), 1000)
+	return web.Entry{
+		Title: safetext.EscapeBidi(title), ID: url, Updated: web.Stamp(max(0, x.Committer.When.Unix())), Author: safetext.EscapeBidi(shown(x.Author.Name)),
+		Links: []web.Link{{Rel: "alternate", Type: "text/html", Href: url}}, Category: []web.Category{{Term: kind}}, Summary: safetext.EscapeBidi(text),
+	}
 }

@@ -39,6 +39,8 @@ var sources embed.FS
 
 var pageTemplate = template.Must(template.New("").Funcs(template.FuncMap{
 	"sections": func() []section { return sections },
+	"feeds":    func() []string { return feedNames },
+	"feed":     func(path string) string { return feeds[path].Name },
 	"inc":      func(n int) int { return n + 1 },
 	"dec":      func(n int) int { return n - 1 },
 }).ParseFS(sources, "*.html"))

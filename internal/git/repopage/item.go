@@ -23,38 +23,51 @@ const (
 	mostText     = 24 << 10  // bytes of one of these
 	mostTexts    = 256 << 10 // bytes of all texts of a page
 	stepsOfEvent = 34
-	patchPerStep = 400 // bytes of a patch that are read in one step
+	patchPerStep = 100 // bytes of a patch that are read in one step
 )
 
 // item has what the page of an issue, a patch or a pull request shows within its frame.
 type item struct {
 	Kind, Status, By, At string
+	Path, Who            string // of this page, and of the author's
 	Part                 string // for a later patch: the URL of the page of the first one
 	Text                 template.HTML
+	Edited               *said         // who wrote the text that stands in place of the first one, and when; nil for the first one
+	First                template.HTML // the first text, where it was edited
+	FirstSubject         string        // the first subject, where it was changed
 	Labels               []string
-	Tip, Branch          string
-	Clone                []string
+	Pull                 *pull // of a pull request
 	Revisions            []revision
+	Apply                apply // of patches
 	Talk                 []said
 	Page, Pages          int
 	More                 bool // there is more talk than Pages counts
+	Answer               reply
 }
+
+// reply says how to take part.
+type reply struct{ Client, Ngit string }
+
+// apply says how to apply patches: the path of the series as mail, and commands.
+type apply struct{ Mail, Git, Ngit string }
 
 // said is one comment, status or update, in order.
 type said struct {
-	ID, By, At string
-	Did        string // what was done: "set this to closed"; "" for a comment
-	State      string
-	Text       template.HTML
+	ID, By, Who, At string
+	Did             string // what was done: "set this to closed"; "" for a comment
+	State           string
+	Text            template.HTML
 }
 
 func moment(t int64) string { return time.Unix(t, 0).UTC().Format("2006-01-02 15:04") }
 
 // item returns a thread and one page of the talk about it.
-func (p *Pages) item(ctx context.Context, k *known, e *nostr.Event, page int) (*item, error) {
+func (p *Pages) item(ctx context.Context, k *known, e *nostr.Event, is standing, commits *pull, page int) (*item, error) {
 	s, b := k.view.Metered(k.b.charge), k.b
 	call := p.people(s, b)
 	left := mostTexts
+	options := call.options()
+	options.Place, options.Commit = k.path, func(id string) string { return k.path + "/commit/" + id }
 	text := func(src string, most int) template.HTML {
 		if strings.TrimSpace(src) == "" {
 			return ""
@@ -64,52 +77,64 @@ func (p *Pages) item(ctx context.Context, k *known, e *nostr.Event, page int) (*
 		if cut {
 			src += "\n\n… (the rest is left out here)"
 		}
-		return p.markdown(ctx, b, src, call.options())
+		return p.markdown(ctx, b, src, options)
 	}
-	i := &item{Kind: nip34.NameOf(e.Kind), By: call.call(e.PubKey), At: moment(e.CreatedAt)}
-	for t := range e.Tags.All("t") {
-		if l := safetext.Line(t.Value(), 40); l != "" && l != "root" && l != "root-revision" && l != "revision-root" && l != "cover-letter" && len(i.Labels) < 10 {
-			i.Labels = append(i.Labels, l)
-		}
+	i := &item{
+		Kind: nip34.NameOf(e.Kind), By: call.call(e.PubKey), Who: call.page(e.PubKey), At: moment(e.CreatedAt), Path: k.path + "/" + sectionOf(e.Kind) + "/" + nip19.Note(e.ID),
+		Labels: is.Labels, Status: statusName(e.Kind, is.Status), Answer: p.reply(e), Pull: commits,
 	}
-	if e.Kind == nip34.KindPatch {
-		if root := patchRoot(e); root != (nostr.ID{}) {
-			i.Part = p.Service.Base() + "/" + nip19.Note(root)
-		}
-		more, err := p.patches(ctx, s, e)
-		if err != nil {
-			return nil, err
-		}
-		for _, x := range append(more, e) {
-			_ = b.charge(len(x.Content) / patchPerStep) // what follows sees an overdrawn bill
-		}
-		i.Revisions = revisions(e, more, call.call, nip19.Note)
-		for _, r := range i.Revisions {
-			for n := range r.Patches {
-				r.Patches[n].Alone = p.Service.Base() + "/" + r.Patches[n].Note
-			}
-		}
-	} else {
+	if first := subjectOf(e); first != is.Subject {
+		i.FirstSubject = first
+	}
+	if e.Kind != nip34.KindPatch {
 		i.Text = text(e.Content, 100<<10)
 	}
-	if tip, err := nip34.ParseTip(e); err == nil {
-		i.tip(tip)
-		branch, _ := e.Tags.First("branch-name")
-		i.Branch = safetext.Line(branch, mostName)
+	if is.Note != nil {
+		i.First, i.Text = i.Text, text(is.Note.Content, 100<<10)
+		i.Edited = &said{By: call.call(is.Note.PubKey), Who: call.page(is.Note.PubKey), At: moment(is.Note.CreatedAt)}
 	}
-	standing, err := statusOf(ctx, s, e, k.set)
-	if err != nil {
-		return nil, err
+	if e.Kind == nip34.KindPatch {
+		if err := p.series(ctx, k, i, e, call); err != nil {
+			return nil, err
+		}
 	}
-	i.Status = statusName(e.Kind, standing)
-	return i, p.talk(ctx, s, i, e, k.set, page, call, text, b)
+	return i, i.talk(ctx, s, e, k.set, page, call, text, b)
 }
 
-func (i *item) tip(t *nip34.Tip) {
-	i.Tip = safetext.Line(t.Commit, 64)
-	for _, c := range t.Clone[:min(len(t.Clone), 3)] {
-		i.Clone = append(i.Clone, safetext.Line(c, mostName))
+// reply says how to take part in a thread.
+func (p *Pages) reply(e *nostr.Event) reply {
+	name, what := nip19.Nevent(e.ID, string(p.Service.RelayURL())), "pr"
+	if e.Kind == nip34.KindIssue {
+		what = "issue"
 	}
+	return reply{"https://gitworkshop.dev/" + name, "ngit " + what + " comment " + name + ` --body "…"`}
+}
+
+// series adds the patches of a thread.
+func (p *Pages) series(ctx context.Context, k *known, i *item, e *nostr.Event, call *people) error {
+	if root := patchRoot(e); root != (nostr.ID{}) {
+		i.Part = p.Service.Base() + "/" + nip19.Note(root)
+	}
+	more, err := patchesOf(ctx, k.view.Metered(k.b.charge), e)
+	if err != nil {
+		return err
+	}
+	for _, x := range append(more, e) {
+		_ = call.b.charge(len(x.Content) / patchPerStep) // what follows sees an overdrawn bill
+	}
+	i.Revisions = revisions(e, more, call.call, nip19.Note)
+	for _, r := range i.Revisions {
+		for n, x := range r.Patches {
+			if x.Note != nip19.Note(e.ID) {
+				r.Patches[n].Mail = k.path + "/patches/" + x.Note + ".patch"
+			}
+		}
+	}
+	i.Apply = apply{
+		Mail: i.Path + ".patch", Git: "curl -fsS " + p.Service.CloneURL(k.of.PubKey, k.of.D) + "/patches/" + nip19.Note(e.ID) + ".patch | git am -3",
+		Ngit: "ngit pr apply " + nip19.Nevent(e.ID, string(p.Service.RelayURL())),
+	}
+	return nil
 }
 
 // patchRoot returns the event that a patch marks as its root, else the first event that it names; zero where it names none.
@@ -130,8 +155,8 @@ func patchRoot(e *nostr.Event) nostr.ID {
 	return first
 }
 
-// patches returns the newest patches that name a patch, at most mostPatches.
-func (p *Pages) patches(ctx context.Context, s *store.View, root *nostr.Event) (out []*nostr.Event, err error) {
+// patchesOf returns the newest patches that name a patch, at most mostPatches.
+func patchesOf(ctx context.Context, s *store.View, root *nostr.Event) (out []*nostr.Event, err error) {
 	most := mostPatches
 	f := nostr.Filter{Kinds: []nostr.Kind{nip34.KindPatch}, Tags: []nostr.TagFilter{{Name: 'e', Values: []string{root.ID.String()}}}, Limit: &most}
 	for e, err := range s.Events(ctx, f) {
@@ -144,7 +169,7 @@ func (p *Pages) patches(ctx context.Context, s *store.View, root *nostr.Event) (
 }
 
 // talk adds to i one page of what people said and did about an event, the oldest first. It fails with errNothing where there is no such page.
-func (p *Pages) talk(ctx context.Context, s *store.View, i *item, root *nostr.Event, set *grasp.Set, page int, call *people, text func(string, int) template.HTML, b *bill) error {
+func (i *item) talk(ctx context.Context, s *store.View, root *nostr.Event, set *grasp.Set, page int, call *people, text func(string, int) template.HTML, b *bill) error {
 	id, most := root.ID.String(), mostTalk
 	deciders := append([]nostr.PubKey{root.PubKey}, set.Members[:min(len(set.Members), mostMembers)]...)
 	named := func(name byte) []nostr.TagFilter { return []nostr.TagFilter{{Name: name, Values: []string{id}}} }
@@ -153,7 +178,7 @@ func (p *Pages) talk(ctx context.Context, s *store.View, i *item, root *nostr.Ev
 		{Kinds: []nostr.Kind{nostr.KindComment}, Tags: named('E')},
 		{Kinds: []nostr.Kind{nostr.KindNote, nip34.KindReplyOld}, Tags: named('e')},
 		{Kinds: []nostr.Kind{nip34.KindPullRequestUpdate}, Tags: named('E'), Authors: deciders},
-		{Kinds: nip34.Kinds(nip34.Standing), Tags: named('e'), Authors: deciders},
+		{Kinds: changing, Tags: named('e'), Authors: deciders},
 	} {
 		f.Limit = &most
 		n := 0
@@ -184,22 +209,54 @@ func (p *Pages) talk(ctx context.Context, s *store.View, i *item, root *nostr.Ev
 		if !ok {
 			continue
 		}
-		one := said{ID: nip19.Note(e.ID), By: call.call(e.PubKey), At: moment(e.CreatedAt)}
+		one := said{ID: nip19.Note(e.ID), By: call.call(e.PubKey), Who: call.page(e.PubKey), At: moment(e.CreatedAt)}
 		switch {
+		case e.Kind == nip34.KindPullRequestUpdate && e.PubKey != root.PubKey:
+			one.Did = "offers " + tipIn(e) + " in place of the author's commits"
 		case e.Kind == nip34.KindPullRequestUpdate:
-			tip, _ := e.Tags.First("c")
-			one.Did = "updated this to " + safetext.Line(tip, 12)
+			one.Did = "updated this to " + tipIn(e)
 		case nip34.Is(e.Kind, nip34.Standing):
-			if !about(e, root.ID) {
-				continue
-			}
 			one.State = statusName(root.Kind, e.Kind)
 			one.Did = "set this to " + one.State
+		case e.Kind == nip34.KindCoverNote:
+			one.Did = "edited the text"
+		case e.Kind == nostr.KindLabel:
+			one.Did = relabelled(e)
+		}
+		if slices.Contains(changing, e.Kind) && (!about(e, root.ID) || one.Did == "") {
+			continue
+		}
+		if e.Kind == nip34.KindCoverNote { // the newest stands above
+			i.Talk = append(i.Talk, one)
+			continue
 		}
 		one.Text = text(e.Content, mostText)
 		i.Talk = append(i.Talk, one)
 	}
 	return nil
+}
+
+// tipIn returns the beginning of the commit that an update names.
+func tipIn(update *nostr.Event) string {
+	tip, _ := update.Tags.First("c")
+	return safetext.Line(tip, 12)
+}
+
+// relabelled says what an event of kind 1985 does to a thread; "" for nothing.
+func relabelled(e *nostr.Event) string {
+	var did []string
+	for _, subject := range labelsIn(e, subjects) {
+		did = append(did, "changed the subject to “"+safetext.Line(subject, mostSubject)+"”")
+		break
+	}
+	var all []string
+	for _, l := range labelsIn(e, topics) {
+		all = append(all, safetext.Line(l, mostLabel))
+	}
+	if len(all) > 0 {
+		did = append(did, "added the "+map[bool]string{true: "label ", false: "labels "}[len(all) == 1]+strings.Join(all, ", "))
+	}
+	return strings.Join(did, " and ")
 }
 
 // follows returns the event that a comment, or an update of a pull request, is about; zero for anything else.

@@ -4,6 +4,9 @@ import (
 	"encoding/xml"
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -141,7 +144,7 @@ func TestPatchSeries(t *testing.T) {
 	againTwo := event(7, at+4, nip34.KindPatch, content("v2 2/2] two again", "better", "y2"), a, e)
 	w.put(root, two, again, againTwo)
 	page := w.below(of, "patches/"+nip19.Note(root.ID))
-	order(t, page, "<h1>one</h1>", "Revision 2", "one again", "y1", "two again", "y2", "<details><summary>Revision 1", "<h2>one</h2>", "why one", `<span class="d">-old &lt;x1&gt;</span>`, `<span class="a">&#43;new &lt;x1&gt;</span>`, "<h2>two</h2>")
+	order(t, page, "<h1>one</h1>", "Revision 2", "one again", "y1", "two again", "y2", "<details><summary>Revision 1", "<h2>one</h2>", "why one", `</i>-old &lt;x1&gt;`, `</i>+new &lt;x1&gt;`, "<h2>two</h2>")
 	lacks(t, page, "From: A", "x1 | 2")
 	alone := w.below(of, "patches/"+nip19.Note(two.ID))
 	has(t, alone, `A part of <a href="/`+nip19.Note(root.ID), "why two")
@@ -150,18 +153,49 @@ func TestPatchSeries(t *testing.T) {
 	lacks(t, list, "two")
 }
 
+// TestPullRequest: a page offers the newest version that the author has asked to have merged, and nobody else's.
 func TestPullRequest(t *testing.T) {
 	w := newWorld(t, "")
 	of, a := tool(w)
-	pr := event(7, at+1, nip34.KindPullRequest, "# Title\ntext", a, nostr.Tag{"subject", "pull"}, nostr.Tag{"c", strings.Repeat("a", 40)}, nostr.Tag{"clone", "https://x.example/a.git"}, nostr.Tag{"branch-name", "topic"})
-	update := func(by byte, c string) *nostr.Event {
-		return event(by, at+2, nip34.KindPullRequestUpdate, "", a, nostr.Tag{"E", pr.ID.String()}, nostr.Tag{"c", strings.Repeat(c, 40)})
+	pr := event(7, at+1, nip34.KindPullRequest, "# Title\ntext", a, nostr.Tag{"subject", "pull"}, nostr.Tag{"c", strings.Repeat("a", 40)}, nostr.Tag{"clone", "https://x.example/$(reboot).git", "https://x.example/a.git"}, nostr.Tag{"branch-name", "topic"})
+	update := func(by byte, when int64, c string) *nostr.Event {
+		return event(by, when, nip34.KindPullRequestUpdate, "", a, nostr.Tag{"E", pr.ID.String()}, nostr.Tag{"c", c})
 	}
-	w.put(pr, update(7, "b"), update(9, "d"), event(2, at+3, nip34.KindStatusApplied, "", nostr.Tag{"e", pr.ID.String(), "", "root"}))
+	full := func(digit string) string { return strings.Repeat(digit, 40) }
+	newest := update(7, at+5, full("b"))
+	w.put(pr, newest, update(7, at+4, full("e")), update(7, at+6, "no commit"), update(9, at+7, full("d")), update(2, at+8, full("f")),
+		event(7, at+9, nip34.KindPullRequestUpdate, "", a, nostr.Tag{"E", full("1") + full("1")[:24]}, nostr.Tag{"c", full("9")}),
+		event(2, at+9, nip34.KindStatusApplied, "", nostr.Tag{"e", pr.ID.String(), "", "root"}))
 	page := w.below(of, "pulls/"+nip19.Note(pr.ID))
-	order(t, page, "<h1>pull</h1>", `<span class="state merged">`, "<h2>Title</h2>", "git fetch https://x.example/a.git "+strings.Repeat("a", 40), "updated this to "+strings.Repeat("b", 12), "set this to merged")
-	lacks(t, page, strings.Repeat("d", 12))
+	order(t, page, "<h1>pull</h1>", `<span class="state merged">`, "<h2>Title</h2>", "<code>"+full("b"), "Nobody has pushed this commit here", "git fetch https://x.example/a.git "+full("b")+"\ngit merge --no-ff FETCH_HEAD",
+		"ngit pr checkout nevent1", ">version 3</a>", full("b")[:10], ">version 2</a>", full("e")[:10], ">version 1</a>", full("a")[:10],
+		"updated this to "+full("e")[:12], "updated this to "+full("b")[:12], "offers "+full("f")[:12]+"… in place of", "set this to merged")
+	lacks(t, page, full("d")[:12], full("9")[:10], "git fetch https://x.example/a.git "+full("a"), "reboot")
 	has(t, page, "of the branch <code>topic</code>")
+
+	w.serve(of, 2, "", "refs/nostr/"+newest.ID.String(), "b")
+	page = w.below(of, "pulls/"+nip19.Note(pr.ID))
+	has(t, page, "git fetch "+w.rules.Service.CloneURL(of.PubKey, of.D)+" refs/nostr/"+newest.ID.String())
+	lacks(t, page, "https://x.example", "Nobody has pushed")
+	w.serve(of, 3, "", "refs/nostr/"+newest.ID.String(), "e") // not the commit that the author names
+	has(t, w.below(of, "pulls/"+nip19.Note(pr.ID)), "Nobody has pushed", "git fetch https://x.example/a.git "+full("b"))
+}
+
+// TestVersionsOfOneSecond: the event with the lowest id counts.
+func TestVersionsOfOneSecond(t *testing.T) {
+	w := newWorld(t, "")
+	of, a := tool(w)
+	pr := event(7, at+9, nip34.KindPullRequest, "", a, nostr.Tag{"c", strings.Repeat("a", 40)}) // its clock was wrong
+	w.put(pr)
+	lowest := pr
+	for i := range 16 {
+		u := event(7, at+5, nip34.KindPullRequestUpdate, "", a, nostr.Tag{"E", pr.ID.String()}, nostr.Tag{"c", fmt.Sprintf("%040x", 1000+i)})
+		if w.put(u); lowest == pr || u.ID.Compare(lowest.ID) < 0 {
+			lowest = u
+		}
+	}
+	tip, _ := lowest.Tags.First("c")
+	has(t, w.below(of, "pulls/"+nip19.Note(pr.ID)), "<p><code>"+tip)
 }
 
 var next = regexp.MustCompile(`rel="next" href="([^"]*)"`)
@@ -251,5 +285,85 @@ func TestFeeds(t *testing.T) {
 	}
 	if f := read("issues.atom"); len(f.Entries) != 30 || f.Entries[0].Updated != web.Stamp(at+69) {
 		t.Errorf("%d entries", len(f.Entries))
+	}
+}
+
+// mailOf is a patch as git format-patch writes it.
+func mailOf(subject, text, diff string) string {
+	return "From abcabcabcabcabcabcabcabcabcabcabcabcabca Mon Sep 17 00:00:00 2001\nFrom: A <a@b>\nDate: Tue, 14 Nov 2023 22:13:20 +0000\nSubject: [PATCH " + subject + "\n\n" + text + "\n---\n f | 2 +-\n\n" + diff + "-- \n2.39.5\n\n"
+}
+
+// TestAPatchIsReadAsGitReadsIt: by the counts of its hunks, so that the signature is no line of it, and a deleted line that looks like one is.
+func TestAPatchIsReadAsGitReadsIt(t *testing.T) {
+	w := newWorld(t, "")
+	of, a := tool(w)
+	diff := "diff --git a/<b>.c b/<b>.c\nindex 1111111..2222222 100644\n--- a/<b>.c\n+++ b/<b>.c\n@@ -1,3 +1,2 @@ int main(<script>)\n same\n-- \n-2.39.5\n+<script>alert(1)</script>\n\\ No newline at end of file\n" +
+		"diff --git a/old b/new\nsimilarity index 100%\nrename from old\nrename to new\ndiff --git a/x.sh b/x.sh\nold mode 100644\nnew mode 100755\ndiff --git a/p.png b/p.png\nindex 1111111..2222222 100644\nBinary files a/p.png and b/p.png differ\n"
+	one := event(7, at+1, nip34.KindPatch, mailOf("1/1] one <script>x</script>", "why <script>y</script>", diff), a)
+	broken := event(7, at+2, nip34.KindPatch, mailOf("1/1] two", "", "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-old <i>\n+new\n"), a)
+	w.put(one, broken)
+	page := w.below(of, "patches/"+nip19.Note(one.ID))
+	order(t, page, "one &lt;script&gt;", "why &lt;script&gt;", "4 files changed, <span class=\"plus\">+1</span> <span class=\"minus\">−2</span>", "<bdi>&lt;b&gt;.c</bdi></b>", `@@ -1,3 &#43;1,2 @@ int main(&lt;script&gt;)`, "</i> same",
+		`<span class="d"><i>2</i><i></i>-- `, `<span class="d"><i>3</i><i></i>-2.39.5`, `</i>+&lt;script&gt;alert(1)`, `\ no end of line`, "<bdi>new</bdi></b>", "renamed from <bdi>old</bdi>", "file → executable", "<bdi>p.png</bdi></b>", "binary")
+	lacks(t, page, "<script", "-- \n2.39.5")
+	page = w.below(of, "patches/"+nip19.Note(broken.ID))
+	has(t, page, "</i>-old &lt;i&gt;", "</i>+new", "git would not take it")
+	lacks(t, page, "2.39.5", `</i>-- `)
+}
+
+// TestASeriesAsMail: git am takes the newest revision of a series, without its cover letter, and one patch alone.
+func TestASeriesAsMail(t *testing.T) {
+	w := newWorld(t, "")
+	of, a := tool(w)
+	diff := func(old, new string) string {
+		return "diff --git a/f b/f\nindex 1111111..2222222 100644\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-" + old + "\n+" + new + "\n"
+	}
+	cover := event(7, at+1, nip34.KindPatch, mailOf("0/2] a series", "all of it <b>", ""), a, nostr.Tag{"t", "cover-letter"})
+	e := nostr.Tag{"e", cover.ID.String(), "", "root"}
+	one := event(7, at+2, nip34.KindPatch, mailOf("1/2] one", "", diff("a", "wrong")), a, e)
+	two := event(7, at+3, nip34.KindPatch, mailOf("2/2] two", "", diff("wrong", "c")), a, e)
+	again := event(7, at+6, nip34.KindPatch, strings.TrimPrefix(mailOf("v2 2/2] two", "", diff("b", "c")), "From abcabcabcabcabcabcabcabcabcabcabcabcabca Mon Sep 17 00:00:00 2001\n"), a, e)
+	first := event(7, at+7, nip34.KindPatch, mailOf("v2 1/2] one", "", diff("a", "b")), a, e)
+	w.put(cover, one, two, again, first)
+	root := "patches/" + nip19.Note(cover.ID)
+	page := w.below(of, root)
+	order(t, page, "<h2>Apply</h2>", `<a href="`+pathOf(of)+"/"+root+`.patch">`, "curl -fsS "+w.rules.Service.CloneURL(of.PubKey, of.D)+"/"+root+".patch | git am -3</pre>", "ngit pr apply nevent1", "Revision 2", `/`+nip19.Note(first.ID)+`.patch">as mail</a>`)
+	mail := func(rest, accept string) string {
+		rec := w.ask("GET", pathOf(of)+"/"+rest, accept)
+		if rec.Code != 200 || rec.Header().Get("Content-Type") != "text/plain; charset=utf-8" || rec.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %d %v", rest, rec.Code, rec.Header())
+		}
+		return rec.Body.String()
+	}
+	dir := t.TempDir()
+	git := func(in string, args ...string) string {
+		cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
+		cmd.Stdin = strings.NewReader(in)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@b"}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	git("", "init", "-q")
+	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git("", "add", "f")
+	git("", "commit", "-qm", "begin")
+	git(mail(root+".patch", "*/*"), "am", "-q")
+	if got := git("", "log", "--format=%s", "-3") + git("", "show", "HEAD:f"); got != "two\none\nbegin\nc\n" {
+		t.Errorf("%q", got)
+	}
+	if alone := mail("patches/"+nip19.Note(one.ID)+".patch", "image/png"); alone != one.Content {
+		t.Errorf("%q", alone)
+	}
+	issue := event(7, at+1, nip34.KindIssue, "x", a)
+	w.put(issue)
+	for _, rest := range []string{"patches/" + nip19.Note(issue.ID) + ".patch", "patches/note1x.patch", "issues/" + nip19.Note(issue.ID) + ".patch", "patches/" + nip19.Note(nostr.ID{3}) + ".patch"} {
+		if rec := w.ask("GET", pathOf(of)+"/"+rest, browser); rec.Code != 404 {
+			t.Errorf("%s: %d", rest, rec.Code)
+		}
 	}
 }

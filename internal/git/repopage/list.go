@@ -1,13 +1,20 @@
 package repopage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
+	"github.com/graspd/graspd/internal/base/lru"
+	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip19"
@@ -15,18 +22,36 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-const perList = 30 // threads on one page of a list
+// Bounds of lists.
+const (
+	perList      = 30   // threads on one page
+	mostListed   = 2000 // threads that are counted and searched at once
+	mostFiltered = 30   // labels to choose from, the most frequent
+	mostQuery    = 200  // bytes
+	mostSearched = 400  // bytes of a thread's text
+	listsBytes   = 16 << 20
+)
 
 // listing is a page of issues, patches or pull requests, the newest first.
 type listing struct {
-	Only    string // a status, "" for all
-	States  []string
-	Threads []thread
-	Next    string // the query of the next page, "" for none
-	Costly  bool   // Next begins where the work became too much for this page
+	Only, Label, Query string // what is chosen: a status, a label and words; "" for all
+	Status, Labels     []choice
+	Found              int
+	Threads            []thread
+	Page               int
+	Prev, Next         string // queries of the pages beside this one, "" for none
+	Further            string // the query of the threads beyond those that were counted, "" for none
 }
 
-// cursor is where a page of a list begins: behind an event.
+// choice is a status or a label by which a list is filtered, with how many threads there are of it among those that meet the rest of the
+// filter.
+type choice struct {
+	Name, Query string
+	Count       int
+	Chosen      bool
+}
+
+// cursor is where a list begins: behind an event.
 type cursor struct {
 	time int64
 	id   nostr.ID
@@ -46,31 +71,82 @@ func parseCursor(s string) (p cursor, err error) {
 	return p, err
 }
 
-// list returns one page of a section.
-func (p *Pages) list(ctx context.Context, k *known, d string, what section, q url.Values) (*listing, error) {
-	s, set, b := k.view, k.set, k.b
-	l := &listing{States: []string{"open", what.done, "closed", "draft"}}
-	for _, state := range l.States {
-		if q.Get("status") == state {
-			l.Only = state
-		}
+// catalog has the threads of a section behind a cursor, as many as the work for one page allows.
+type catalog struct {
+	until   time.Time // when it is to be read again
+	threads []listed
+	rest    cursor // the last event that was read; zero where there are no more
+}
+
+type listed struct {
+	thread
+	search string // in lower case
+}
+
+// shelf names a catalog.
+type shelf struct {
+	of      nip34.Address
+	section string
+	after   cursor
+}
+
+// catalogs keeps catalogs for keptTime, for everybody who filters, searches and turns pages soon after.
+type catalogs struct {
+	mu   sync.Mutex
+	kept *lru.Cache[shelf, *catalog]
+}
+
+func newCatalogs() catalogs { return catalogs{kept: lru.New[shelf, *catalog](listsBytes)} }
+
+func (k *catalogs) get(of shelf, now time.Time) *catalog {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c, ok := k.kept.Get(of); ok && now.Before(c.until) {
+		return c
 	}
-	f := nostr.Filter{Kinds: []nostr.Kind{what.kind}, Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(d, set.Members)}}}
+	return nil
+}
+
+func (k *catalogs) put(of shelf, c *catalog) {
+	cost := 200
+	for _, t := range c.threads {
+		cost += 500 + len(t.Subject) + len(t.By) + len(t.Path) + len(t.search)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.kept.Put(of, c, cost)
+}
+
+// list returns one page of a section.
+func (p *Pages) list(ctx context.Context, k *known, of nip34.Address, what section, q url.Values) (*listing, error) {
 	after, err := parseCursor(q.Get("after"))
-	behind := err != nil // a query without a cursor begins at the beginning
+	if err != nil {
+		after = cursor{} // a query without a cursor begins at the beginning
+	}
+	at := shelf{of, what.Path, after}
+	c := p.catalogs.get(at, p.Now())
+	if c == nil {
+		if c, err = p.catalog(ctx, k, of.D, what, after); err != nil {
+			return nil, err
+		}
+		p.catalogs.put(at, c)
+	}
+	_ = k.b.charge(len(c.threads))
+	return c.show(what, q)
+}
+
+// catalog reads the threads of a section behind a cursor. It fails with errCostly where the work allows none.
+func (p *Pages) catalog(ctx context.Context, k *known, d string, what section, after cursor) (*catalog, error) {
+	b := k.b
+	f := nostr.Filter{Kinds: []nostr.Kind{what.kind}, Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(d, k.set.Members)}}}
+	behind := after == cursor{}
 	if !behind {
 		f.Until = &after.time
 	}
-	call := p.people(s, b)
+	call := p.people(k.view, b)
+	c := &catalog{until: p.Now().Add(keptTime)}
 	last := cursor{}
-	more := func() string {
-		x := url.Values{"after": {last.String()}}
-		if l.Only != "" {
-			x.Set("status", l.Only)
-		}
-		return "?" + x.Encode()
-	}
-	m := s.Metered(func(steps int) error { b.visitor.Charge(steps); b.left -= steps; return nil })
+	m := k.view.Metered(func(steps int) error { b.visitor.Charge(steps); b.left -= steps; return nil })
 	for pair, err := range m.Pairs(ctx, f, false) {
 		if err != nil {
 			return nil, err
@@ -81,40 +157,128 @@ func (p *Pages) list(ctx context.Context, k *known, d string, what section, q ur
 			}
 			behind = true
 		}
-		if len(l.Threads) == perList {
-			l.Next = more()
-			return l, nil
-		}
-		if b.err() != nil {
-			if last == (cursor{}) {
+		if b.err() != nil || len(c.threads) == mostListed {
+			if c.rest = last; last == (cursor{}) {
 				return nil, errCostly
 			}
-			l.Next, l.Costly = more(), true
-			return l, nil
+			return c, nil
 		}
 		last = cursor{pair.Time, pair.ID}
 		_ = b.charge(stepsOfEvent)
-		e, ok, err := s.Get(pair.ID)
+		e, ok, err := k.view.Get(pair.ID)
 		if err != nil {
 			return nil, err
 		}
 		if !ok || !begins(e) {
 			continue
 		}
-		t, err := p.thread(ctx, m, k.path, e, set, call)
+		t, err := threadOf(ctx, m, k.path, e, k.set, call)
 		if err != nil {
 			return nil, err
 		}
-		if l.Only == "" || t.Status == l.Only {
-			t.Kind = "" // all are of one
-			l.Threads = append(l.Threads, t)
+		text, _ := safetext.Cut(e.Content, mostSearched)
+		t.Kind = "" // all are of one
+		c.threads = append(c.threads, listed{t, strings.ToLower(t.Subject + "\n" + t.By + "\n" + strings.Join(t.Labels, "\n") + "\n" + subjectOf(e) + "\n" + text)})
+	}
+	return c, nil
+}
+
+// show filters the threads, and counts them.
+func (c *catalog) show(what section, q url.Values) (*listing, error) {
+	l := &listing{Page: 1}
+	l.Label, _ = safetext.Cut(strings.ToValidUTF8(q.Get("label"), ""), mostLabel+len("…"))
+	l.Query, _ = safetext.Cut(strings.TrimSpace(strings.ToValidUTF8(q.Get("q"), "")), mostQuery)
+	states := []string{"open", what.done, "closed", "draft"}
+	if slices.Contains(states, q.Get("status")) {
+		l.Only = q.Get("status")
+	}
+	if s := q.Get("page"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return nil, errNothing
 		}
+		l.Page = n
+	}
+	by := map[string]int{}
+	labels := map[string]int{}
+	words := strings.Fields(strings.ToLower(l.Query))
+	from := (min(l.Page, mostListed) - 1) * perList
+	for _, t := range c.threads {
+		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(t.search, w) }) {
+			continue
+		}
+		inStatus, inLabel := l.Only == "" || t.Status == l.Only, l.Label == "" || slices.Contains(t.Labels, l.Label)
+		if inLabel {
+			by[t.Status]++
+			by[""]++
+		}
+		if !inStatus {
+			continue
+		}
+		for _, x := range t.Labels {
+			labels[x]++
+		}
+		if !inLabel {
+			continue
+		}
+		if l.Found++; l.Found > from && len(l.Threads) < perList {
+			l.Threads = append(l.Threads, t.thread)
+		}
+	}
+	if l.Page > 1 && len(l.Threads) == 0 {
+		return nil, errNothing
+	}
+	l.choose(q.Get("after"), states, by, labels)
+	if l.Page > 1 {
+		l.Prev = l.query(q.Get("after"), l.Only, l.Label, l.Page-1)
+	}
+	if from+len(l.Threads) < l.Found {
+		l.Next = l.query(q.Get("after"), l.Only, l.Label, l.Page+1)
+	}
+	if c.rest != (cursor{}) {
+		l.Further = l.query(c.rest.String(), l.Only, l.Label, 1)
 	}
 	return l, nil
 }
 
-// thread makes a line of a list on a page of the repository at a path.
-func (p *Pages) thread(ctx context.Context, s *store.View, path string, e *nostr.Event, set *grasp.Set, call *people) (thread, error) {
-	k, err := statusOf(ctx, s, e, set)
-	return thread{Kind: nip34.NameOf(e.Kind), Subject: subjectOf(e), Status: statusName(e.Kind, k), By: call.call(e.PubKey), Day: moment(e.CreatedAt)[:10], Path: path + "/" + sectionOf(e.Kind) + "/" + nip19.Note(e.ID)}, err
+// choose makes what a reader may choose.
+func (l *listing) choose(after string, states []string, by, labels map[string]int) {
+	for _, s := range append([]string{""}, states...) {
+		l.Status = append(l.Status, choice{cmp.Or(s, "all"), l.query(after, s, l.Label, 1), by[s], s == l.Only})
+	}
+	names := slices.SortedFunc(maps.Keys(labels), func(a, b string) int { return cmp.Or(labels[b]-labels[a], strings.Compare(a, b)) })
+	names = names[:min(len(names), mostFiltered)]
+	if l.Label != "" && !slices.Contains(names, l.Label) {
+		names = append(names, l.Label)
+	}
+	for _, name := range names {
+		other := name
+		if name == l.Label { // choosing it again lets it go
+			other = ""
+		}
+		l.Labels = append(l.Labels, choice{name, l.query(after, l.Only, other, 1), labels[name], name == l.Label})
+	}
+}
+
+// query returns the query of a page of the list with the same words.
+func (l *listing) query(after, status, label string, page int) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"after": after, "status": status, "label": label, "q": l.Query} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	return "?" + q.Encode()
+}
+
+// threadOf makes a line of a list on a page of the repository at a path.
+func threadOf(ctx context.Context, s *store.View, path string, e *nostr.Event, set *grasp.Set, call *people) (thread, error) {
+	x, err := standingOf(ctx, s, e, set)
+	return thread{
+		Kind: nip34.NameOf(e.Kind), Subject: x.Subject, Status: statusName(e.Kind, x.Status), By: call.call(e.PubKey), Day: moment(e.CreatedAt)[:10],
+		Path: path + "/" + sectionOf(e.Kind) + "/" + nip19.Note(e.ID), Labels: x.Labels,
+	}, err
 }

@@ -54,6 +54,9 @@ func (p *people) call(pk nostr.PubKey) string {
 	return called
 }
 
+// page returns the path of somebody's page.
+func (p *people) page(pk nostr.PubKey) string { return p.base + "/" + nip19.Npub(pk) }
+
 // nameIn returns the name in a profile, as one short line of visible characters; "" where there is none.
 func nameIn(profile string) string {
 	var said struct {
@@ -94,5 +97,14 @@ func (p *people) refer(name string) (shown, url string) {
 	return shown, ""
 }
 
-// options returns how to render the texts on the page of a thread: their headings go below level 2.
-func (p *people) options() markdown.Options { return markdown.Options{Heading: 2, Reference: p.refer} }
+// options returns how to render the texts on the page of a thread: their headings go below level 2, and people lead to their pages.
+func (p *people) options() markdown.Options {
+	return markdown.Options{Heading: 2, Reference: func(name string) (shown, url string) {
+		if shown, url = p.refer(name); url == "" {
+			if pk, err := nip19.ParseProfile(name); err == nil {
+				url = p.page(pk)
+			}
+		}
+		return shown, url
+	}}
+}

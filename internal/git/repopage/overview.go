@@ -146,7 +146,7 @@ func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looke
 		o.Reference = call.refer
 		v.Readme.Text = p.readme(ctx, b, l.readme.Name, l.text, o)
 	}
-	v.Threads, err = p.threads(ctx, s.Metered(b.charge), b, x.Path, of.D, set, call)
+	v.Threads, err = threads(ctx, s.Metered(b.charge), b, x.Path, of.D, set, call)
 	if err == nil {
 		var weeks [plotWeeks]int
 		var more bool

@@ -52,11 +52,12 @@ type Repository struct {
 // Pages answers people who open the URL of a repository.
 type Pages struct {
 	Config
-	kept   kept
-	looks  looks
-	texts  texts
-	places *fair.Account // of pages that are being made
-	bodies *fair.Account // bytes of large answers that are being sent
+	kept     kept
+	looks    looks
+	texts    texts
+	catalogs catalogs
+	places   *fair.Account // of pages that are being made
+	bodies   *fair.Account // bytes of large answers that are being sent
 }
 
 // New prepares the pages.
@@ -66,7 +67,7 @@ func New(c Config) *Pages {
 		c.Now = time.Now
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	return &Pages{Config: c, looks: newLooks(), texts: newTexts(), places: newPlaces(c.Now), bodies: newBodies(c.Now)}
+	return &Pages{Config: c, looks: newLooks(), texts: newTexts(), catalogs: newCatalogs(), places: newPlaces(c.Now), bodies: newBodies(c.Now)}
 }
 
 // Route returns the route of the pages, for the front.
@@ -74,15 +75,15 @@ func (p *Pages) Route() front.Route {
 	return front.Route{Name: "repository pages", Door: front.Signed, Takes: p.takes, Serve: p.serve}
 }
 
-// takes reports whether a client that takes pages asks for a path of the form /<npub>/<identifier>.git, for a page below, or for an event
-// by its name.
+// takes reports whether a client that takes pages asks for a path of the form /<npub>/<identifier>.git, with or without ".git", for a page below,
+// for an owner by their npub, or for an event by its name.
 func (p *Pages) takes(req *http.Request) bool {
 	below, ok := strings.CutPrefix(web.Tidy(req.URL.EscapedPath()), p.Service.Base())
 	if !ok || req.Method != http.MethodGet && req.Method != http.MethodHead {
 		return false
 	}
-	if _, prs := p.contributed(below); !prs { // a feed is what its path says, whatever its reader calls it
-		if _, last, _ := strings.Cut(below, ".git/"); feeds[last] != nil && strings.Count(below, "/") == 3 {
+	if _, prs := p.contributed(below); !prs { // a feed or a mail is what its path says, whatever its reader calls it
+		if _, last, _ := strings.Cut(below, ".git/"); feeds[last] != nil && strings.Count(below, "/") == 3 || isMail(last) && strings.Count(below, "/") == 4 {
 			return true
 		}
 	}
@@ -91,6 +92,9 @@ func (p *Pages) takes(req *http.Request) bool {
 	}
 	if !reads(req.Header) {
 		return false
+	}
+	if _, _, ok := authorOf(below); ok {
+		return true
 	}
 	below, prs := p.contributed(below)
 	parts := strings.SplitN(below, "/", 4)
@@ -131,6 +135,10 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 		return
 	}
 	path = strings.TrimPrefix(path, p.Service.Base())
+	if name, rest, ok := authorOf(path); ok {
+		p.author(w, req, name, rest, from)
+		return
+	}
 	if strings.Count(path, "/") == 1 {
 		p.lead(w, req, path[1:], from)
 		return
@@ -159,7 +167,10 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 		body, err = p.page(req.Context(), of, from)
 	case feeds[rest] != nil:
 		kind = web.Atom
-		body, err = p.feed(req.Context(), of, feeds[rest], from)
+		body, err = p.feed(req.Context(), of, rest, from)
+	case isMail(rest):
+		kind = "text/plain; charset=utf-8"
+		body, err = p.mail(req.Context(), of, rest, from)
 	default:
 		body, err = p.below(req.Context(), of, rest, req.URL.Query(), from)
 	}

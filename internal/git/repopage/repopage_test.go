@@ -269,7 +269,8 @@ func TestPathsAndErrors(t *testing.T) {
 		{"GET", path + "/info/", browser, "somebody else's", 418},
 		{"GET", pathOf(of), browser, "somebody else's", 418},
 		{"GET", "/git/x", browser, "somebody else's", 418},
-		{"GET", strings.TrimSuffix(path, ".git"), browser, "somebody else's", 418},
+		{"GET", strings.TrimSuffix(path, ".git") + "/info/refs", browser, "somebody else's", 418},
+		{"GET", strings.TrimSuffix(path, ".git"), "image/png", "somebody else's", 418},
 		{"GET", "/git" + pathOf(address(1, "<b>")), browser, "There is no such repository here", 404},
 		{"GET", "/git" + pathOf(address(2, "tool")), browser, "There is no such repository here", 404},
 		{"GET", "/git/npub1xyz/tool.git", browser, "This is not the URL of a repository", 400},
@@ -284,7 +285,7 @@ func TestPathsAndErrors(t *testing.T) {
 		}
 	}
 	for typed, right := range map[string]string{
-		path + "/": path, "/" + path: path, "///git//" + path[5:] + "///": path, path + "//issues/?status=open": path + "/issues?status=open", path + "/feed.atom/": path + "/feed.atom",
+		strings.TrimSuffix(path, ".git"): path, path + "/": path, "/" + path: path, "///git//" + path[5:] + "///": path, path + "//issues/?status=open": path + "/issues?status=open", path + "/feed.atom/": path + "/feed.atom",
 	} {
 		if rec := w.ask("GET", typed, browser); rec.Code != http.StatusMovedPermanently || rec.Header().Get("Location") != right {
 			t.Errorf("%s: %d to %q, not %q", typed, rec.Code, rec.Header().Get("Location"), right)

@@ -3,6 +3,7 @@ package repopage
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"html/template"
 	"strings"
 	"sync"
@@ -53,6 +54,9 @@ func (p *Pages) markdown(ctx context.Context, b *bill, src string, o markdown.Op
 	now, key := p.Now(), sha256.Sum256([]byte(string(rune('0'+o.Heading))+o.Place+"\x00"+src))
 	if html, ok := p.texts.get(key, now); ok {
 		return html
+	}
+	if o.Anchors == "" && strings.Contains(src, "[^") { // footnotes, beside those of other texts
+		o.Anchors = fmt.Sprintf("n%x-", key[:4])
 	}
 	ended := false
 	o.Charge = func(steps int) error {

@@ -14,14 +14,16 @@ import (
 
 // Bounds of what the page of a repository looks at and shows.
 const (
-	mostThreads  = 10
-	mostRead     = 100 // events that may begin one of these
-	mostStatuses = 20  // events, for each thread
-	mostSubject  = 160
+	mostThreads = 10
+	mostRead    = 100 // events that may begin one of these
+	mostSubject = 160
 )
 
 // thread is an issue, a patch or a pull request.
-type thread struct{ Kind, Subject, Status, By, Day, Path string }
+type thread struct {
+	Kind, Subject, Status, By, Day, Path string
+	Labels                               []string
+}
 
 // section is a list of threads of one kind, with what the page of a repository says of it.
 type section struct {
@@ -57,7 +59,7 @@ func sectionAt(path string) (section, bool) {
 }
 
 // threads returns the newest threads of the repository at a path.
-func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, path, d string, set *grasp.Set, call *people) (out []thread, err error) {
+func threads(ctx context.Context, s *store.View, b *bill, path, d string, set *grasp.Set, call *people) (out []thread, err error) {
 	most := mostRead
 	f := nostr.Filter{
 		Kinds: nip34.Kinds(nip34.Thread), Limit: &most,
@@ -79,7 +81,7 @@ func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, path, d str
 		if err := b.err(); err != nil { // the meter does not end a short query
 			return nil, err
 		}
-		t, err := p.thread(ctx, s, path, e, set, call)
+		t, err := threadOf(ctx, s, path, e, set, call)
 		if err != nil {
 			return nil, err
 		}
@@ -94,28 +96,9 @@ func begins(e *nostr.Event) bool {
 	return e.Kind != nip34.KindPatch || !follows
 }
 
-// statusOf returns the kind of the newest status of a thread by those who may set it: its author and those who decide for the repository.
-func statusOf(ctx context.Context, s *store.View, root *nostr.Event, set *grasp.Set) (nostr.Kind, error) {
-	most := mostStatuses
-	f := nostr.Filter{
-		Kinds:   nip34.Kinds(nip34.Standing),
-		Authors: append([]nostr.PubKey{root.PubKey}, set.Members[:min(len(set.Members), mostMembers)]...),
-		Tags:    []nostr.TagFilter{{Name: 'e', Values: []string{root.ID.String()}}}, Limit: &most,
-	}
-	for e, err := range s.Events(ctx, f) {
-		if err != nil {
-			return 0, err
-		}
-		if about(e, root.ID) {
-			return e.Kind, nil
-		}
-	}
-	return nip34.KindStatusOpen, nil
-}
-
-// about reports whether a status belongs to a thread, and does not only mention it.
-func about(status *nostr.Event, root nostr.ID) bool {
-	for t := range status.Tags.All("e") {
+// about reports whether an event changes a thread, and does not only mention it.
+func about(change *nostr.Event, root nostr.ID) bool {
+	for t := range change.Tags.All("e") {
 		if len(t) > 1 && t[1] == root.String() && (len(t) < 4 || t[3] == "" || t[3] == "root") {
 			return true
 		}

@@ -1,0 +1,92 @@
+package repopage
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/serve/front"
+	"github.com/graspd/graspd/internal/serve/web"
+)
+
+const mostAuthored = 200 // repositories on the page of their owner, the newest announcements
+
+// author has what the page of somebody shows: their repositories here.
+type author struct {
+	Client string // their page in a web client
+	Owned  []owned
+	More   bool
+}
+
+type owned struct{ Name, About, Day, Path string }
+
+// authorOf reads a path below the base that names somebody alone, or a repository without ".git". rest is that of the repository, "" for none.
+func authorOf(below string) (name, rest string, ok bool) {
+	name, rest, _ = strings.Cut(strings.TrimPrefix(below, "/"), "/")
+	return name, rest, strings.HasPrefix(name, "npub1") && !strings.Contains(rest, "/") && !strings.HasSuffix(rest, ".git")
+}
+
+// author answers a request for the page of somebody, or redirects to the repository that the path names.
+func (p *Pages) author(w http.ResponseWriter, req *http.Request, name, rest string, from front.Client) {
+	if rest != "" {
+		http.Redirect(w, req, p.Service.Base()+"/"+name+"/"+rest+".git", http.StatusMovedPermanently)
+		return
+	}
+	who, err := nip19.ParsePubKey(name)
+	var body []byte
+	if err != nil {
+		err = errNothing
+	} else {
+		body, err = p.authorPage(req.Context(), who, from)
+	}
+	if errors.Is(err, errNothing) {
+		p.fail(w, req, http.StatusNotFound, "Nobody with this name has a repository here", "The name of an owner is their npub.")
+		return
+	}
+	if err != nil {
+		p.failed(w, req, nip34.Address{PubKey: who}, "", false, err)
+		return
+	}
+	p.Look.Answer(w, req, http.StatusOK, web.HTML, body)
+}
+
+// authorPage lists the repositories of somebody that are served here. It fails with errNothing where there is none.
+func (p *Pages) authorPage(ctx context.Context, who nostr.PubKey, from front.Client) ([]byte, error) {
+	end, err := p.place(ctx, nip34.Address{PubKey: who}, from)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	s, b := p.Store.View(), p.bill(from.Visitor)
+	defer s.Close()
+	rules := p.Rules()
+	a := &author{Client: "https://gitworkshop.dev/" + nip19.Npub(who)}
+	for e, err := range s.Metered(b.charge).Events(ctx, nostr.Filter{Kinds: []nostr.Kind{nip34.KindRepository}, Authors: []nostr.PubKey{who}}) {
+		if a.More = errors.Is(err, errCostly) || len(a.Owned) == mostAuthored; a.More {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		r, err := nip34.ParseAnnouncement(e)
+		if err != nil || !rules.Serves(r) {
+			continue
+		}
+		if _, found, err := p.Find(r.Address); err != nil {
+			return nil, err
+		} else if found {
+			a.Owned = append(a.Owned, owned{nameOf(r), safetext.Line(r.Description, mostSubject), dayOf(e.CreatedAt), p.path(r.Address)})
+		}
+	}
+	if len(a.Owned) == 0 {
+		return nil, errNothing
+	}
+	f := frame{Title: p.people(s, b).call(who), Lead: nip19.Npub(who), Canonical: p.Service.WebURL() + "/" + nip19.Npub(who)}
+	f.Summary = "Repositories of " + f.Title
+	return p.render(page{f, "author.html", a})
+}
