@@ -32,10 +32,15 @@ func audited(t *testing.T) map[string]string {
 	t.Helper()
 	home, paths := threads(t)
 	_, operator := serve(t)
-	return map[string]string{
+	pages := map[string]string{
 		"start": home + "/", "search": home + "/?q=a", "repository": home + paths["repository"], "issues": home + paths["issues"], "issue": home + paths["issue"], "patch": home + paths["patch"],
 		"pull": home + paths["pull"], "operator": operator, "operator-repositories": operator + everyPage["repositories"], "operator-relay": operator + everyPage["relay"], "login": login(t).url,
 	}
+	home, paths = reviews(t)
+	for name, path := range paths {
+		pages[name] = home + path
+	}
+	return pages
 }
 
 // TestAxe: axe-core finds nothing on any of them, light or dark, wide or narrow.
@@ -73,7 +78,7 @@ const (
 func TestLighthouse(t *testing.T) {
 	lighthouse, browser := installed(t, "lighthouse", "cli", "index.js"), chromium(t)
 	pages := audited(t)
-	for _, name := range []string{"start", "search", "repository", "issue", "operator", "login"} {
+	for _, name := range []string{"start", "search", "repository", "issue", "pull-open", "operator", "login"} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{lighthouse, pages[name], "--quiet", "--output=json", "--only-categories=performance,accessibility,best-practices,seo", "--chrome-flags=--headless --no-sandbox --disable-gpu"}
 			skip := "robots-txt" // which Lighthouse fetches as the page, whose policy lets nothing be fetched; there is none
