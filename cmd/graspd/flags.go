@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/hosting"
@@ -309,7 +308,7 @@ func pubkey(name, def, about string, v *string) setting {
 		if s == "" {
 			return nil
 		}
-		pk, err := policy.ParseAuthor(s)
+		pk, err := grasp.ParseAuthor(s)
 		if err == nil {
 			*v = pk.String()
 		}

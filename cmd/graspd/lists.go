@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
@@ -47,7 +48,7 @@ func (c *Config) lists() (l policy.Lists, problems []string) {
 // admins returns the keys of those who may manage the relay, and what is wrong with the setting.
 func (c *Config) admins() (keys []nostr.PubKey, problems []string) {
 	problems = readList("--admin-pubkeys", c.AdminPubKeys, func(s string) error {
-		pk, err := policy.ParseAuthor(s)
+		pk, err := grasp.ParseAuthor(s)
 		if err == nil && !slices.Contains(keys, pk) {
 			keys = append(keys, pk)
 		}
@@ -154,7 +155,7 @@ type problemList struct {
 func (p *problemList) entry(at, entry string, err error) {
 	switch {
 	case err == nil:
-	case policy.IsSecret(err), strings.Contains(strings.ToLower(entry), "nsec1"):
+	case errors.Is(err, grasp.ErrSecret), strings.Contains(strings.ToLower(entry), "nsec1"):
 		p.add(fmt.Sprintf("%s: %san entry is not allowed: %v", p.flag, at, err))
 	default:
 		p.add(fmt.Sprintf("%s: %s%.100q is not allowed: %v", p.flag, at, entry, err))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // Archive says which repositories this service carries though their announcements do not list it (GRASP-05): all; the repositories of some
@@ -43,11 +44,14 @@ func (a *Archive) Add(entry string) error {
 		put(&a.Hosts, u)
 		return nil
 	case strings.Contains(lower, "://"):
-		return errArchiveEntry
-	case strings.HasPrefix(lower, "npub1"), strings.HasPrefix(lower, "nsec1"), strings.HasPrefix(lower, "naddr1"), strings.HasPrefix(lower, "30617:"):
+		if err := a.Chosen.AddRepository(entry); err != nil {
+			return fmt.Errorf("%w (%w)", errArchiveEntry, err)
+		}
+		return nil
+	case slices.ContainsFunc([]string{"npub1", "nprofile1", "nsec1", "naddr1", "nostr:", "30617:"}, func(p string) bool { return strings.HasPrefix(lower, p) }):
 		return a.Chosen.AddRepository(entry)
 	}
-	if _, err := ParseAuthor(entry); err == nil { // 64 hex digits
+	if _, err := nostr.ParsePubKey(entry); err == nil {
 		return a.Chosen.AddRepository(entry)
 	}
 	if len(entry) > nip34.MaxIdentifier {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -339,7 +340,7 @@ func TestListEntries(t *testing.T) {
 		}
 	}
 	for s, d := range map[string]string{
-		"30617:" + hex + ":proj": "proj", "30617:" + hex + ":a:b/c": "a:b/c", "30617:" + hex + ":": "", "30617:" + hex + ":é 😀": "é 😀",
+		"nostr:" + npub + "/proj": "proj", "https://git.example/" + npub + "/proj.git": "proj", "30617:" + hex + ":proj": "proj", "30617:" + hex + ":a:b/c": "a:b/c", "30617:" + hex + ":": "", "30617:" + hex + ":é 😀": "é 😀",
 		npub + "/proj": "proj", hex + "/proj": "proj", npub + "/a/b:c": "a/b:c", npub + "/": "",
 		"naddr1qqz8qun0dgpzqwlsccluhy6xxsr6l9a9uhhxf75g85g8a709tprjcn4e42h053vaqvzqqqrhnync6ctk": "proj",
 	} {
@@ -351,7 +352,7 @@ func TestListEntries(t *testing.T) {
 	}
 	var p policy.PubKeys
 	var r policy.Repositories
-	for _, s := range []string{"", " ", "alice", hex[1:], strings.ToUpper(hex), "0x" + hex, npub[:62] + "x", "nostr:" + npub, "30617:" + hex + ":proj", npub + "/x", "nsec1" + npub[5:], "*"} {
+	for _, s := range []string{"", " ", "alice", hex[1:], strings.ToUpper(hex), "0x" + hex, npub[:62] + "x", "nostr:" + npub + "x", "30617:" + hex + ":proj", npub + "/x", "nsec1" + npub[5:], "*"} {
 		if err := p.AddAuthor(s); err == nil || p != nil {
 			t.Errorf("author %q: %v, %v", s, p, err)
 		}
@@ -363,11 +364,11 @@ func TestListEntries(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5", "NSEC1x"} {
-		if err := errors.Join(p.AddAuthor(s), r.AddRepository(s)); !policy.IsSecret(err) || strings.Contains(err.Error(), s) {
+		if err := errors.Join(p.AddAuthor(s), r.AddRepository(s)); !errors.Is(err, grasp.ErrSecret) || strings.Contains(err.Error(), s) {
 			t.Errorf("secret key: %v", err)
 		}
 	}
-	if policy.IsSecret(p.AddAuthor("alice")) {
+	if errors.Is(p.AddAuthor("alice"), grasp.ErrSecret) {
 		t.Error("everything is secret")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -53,7 +52,7 @@ func (d *document) repository() error {
 	k := d.Key
 	if d.Of != "" {
 		k = key(d.Of)
-		if a, err := policy.ParseRepository(d.Of); err == nil {
+		if a, err := grasp.ParseRepository(d.Of); err == nil {
 			k = key(a.String())
 		}
 	}

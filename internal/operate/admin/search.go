@@ -3,7 +3,7 @@ package admin
 import (
 	"strings"
 
-	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -68,11 +68,11 @@ func matcher(query string) func(r *repository) bool {
 			return false
 		}
 	}
-	if a, err := policy.ParseRepository(query); err == nil {
+	if a, err := grasp.ParseRepository(query); err == nil {
 		address := a.String()
 		return func(r *repository) bool { return r.Address == address }
 	}
-	if pk, err := policy.ParseAuthor(query); err == nil {
+	if pk, err := grasp.ParseAuthor(query); err == nil {
 		owner := pk.String()
 		return func(r *repository) bool { return r.Owner() == owner }
 	}

@@ -4,11 +4,11 @@ package moderation
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -64,9 +64,9 @@ func (s Subject) Address() nip34.Address {
 }
 
 // ErrSubject says that a text names no subject.
-var ErrSubject = errors.New("want an author, a repository or an event")
+var ErrSubject = errors.New("want an author, a repository or an event, as npub1…, <npub>/<identifier>, note1… or the URL of a page")
 
-// ParseSubject reads what String has written.
+// ParseSubject reads what String has written, and what names an author, a repository or an event without saying which (grasp.ParseNamed).
 func ParseSubject(text string) (Subject, error) {
 	for sort, name := range sorts {
 		value, ok := strings.CutPrefix(text, name+" ")
@@ -85,7 +85,18 @@ func ParseSubject(text string) (Subject, error) {
 		}
 		return ParseEvent(value)
 	}
-	return Subject{}, ErrSubject
+	n, err := grasp.ParseNamed(text)
+	switch {
+	case errors.Is(err, grasp.ErrSecret):
+		return Subject{}, err
+	case err != nil, n.Hex(), n.Address != nip34.Address{} && n.Address.Kind != nip34.KindRepository:
+		return Subject{}, ErrSubject
+	case n.Author != nostr.PubKey{}:
+		return Of(n.Author), nil
+	case n.Event != nostr.ID{}:
+		return One(n.Event), nil
+	}
+	return ParseRepository(text)
 }
 
 // MarshalText returns String.
@@ -97,36 +108,21 @@ func (s *Subject) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// ParseAuthor reads an author as an operator writes one: npub or hex.
-func ParseAuthor(text string) (Subject, error) {
-	pk, err := policy.ParseAuthor(text)
+// ParseAuthor reads an author as grasp.ParseAuthor does.
+func ParseAuthor(text string) (Subject, error) { return subject(Of, grasp.ParseAuthor, text) }
+
+// ParseRepository reads a repository as grasp.ParseRepository does.
+func ParseRepository(text string) (Subject, error) { return subject(At, grasp.ParseRepository, text) }
+
+// ParseEvent reads an event as grasp.ParseEvent does.
+func ParseEvent(text string) (Subject, error) { return subject(One, grasp.ParseEvent, text) }
+
+func subject[T any](of func(T) Subject, parse func(string) (T, error), text string) (Subject, error) {
+	x, err := parse(text)
 	if err != nil {
 		return Subject{}, err
 	}
-	return Of(pk), nil
-}
-
-// ParseRepository reads a repository as an operator writes one: its address, an naddr, or npub/identifier.
-func ParseRepository(text string) (Subject, error) {
-	a, err := policy.ParseRepository(text)
-	switch {
-	case err != nil:
-		return Subject{}, fmt.Errorf("want a repository, as 30617:<public key>:<identifier>, naddr1… or <npub>/<identifier> (%w)", err)
-	case a.Kind != nip34.KindRepository:
-		return Subject{}, fmt.Errorf("want a repository, not an event of kind %d", a.Kind)
-	case len(a.D) > nip34.MaxIdentifier:
-		return Subject{}, fmt.Errorf("the identifier is longer than %d bytes", nip34.MaxIdentifier)
-	}
-	return At(a), nil
-}
-
-// ParseEvent reads an event's id.
-func ParseEvent(text string) (Subject, error) {
-	id, err := nostr.ParseID(text)
-	if err != nil {
-		return Subject{}, errors.New("want the id of an event, as 64 lower-case hex digits")
-	}
-	return One(id), nil
+	return of(x), nil
 }
 
 // Denied returns the subjects that lists deny, in a fixed order.
