@@ -2,6 +2,8 @@ package browser
 
 import (
 	"context"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -24,7 +26,9 @@ func serve(t *testing.T) (*community, string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	go pages.Run(ctx)
-	server := httptest.NewServer(pages)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // as if through a unix socket, whose users have the buttons
+		pages.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.UnixAddr{Net: "unix"})))
+	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(cancel) // before the server waits for open pages
 	return all, server.URL + "/"

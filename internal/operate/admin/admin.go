@@ -1,7 +1,6 @@
 // Package admin serves the operator on a private listener. It shows the state of this relay, whether it lives and whether it is ready, as pages
-// for people and as documents for programs. It reads what other parts know. Whoever reaches the listener sees everything that it shows, may
-// have graspd try a relay again, and may delete and restore what is here. Whoever can sign with the relay's own key may have a copy of
-// everything made.
+// for people and as documents for programs. It reads what other parts know. Whoever reaches the listener sees everything that it shows. To
+// change something they prove that they may (proof.go), and to have a copy of everything made they sign with the relay's own key.
 package admin
 
 import (
@@ -127,8 +126,8 @@ func (m *routes) handle(pattern string, h http.HandlerFunc) {
 const patience = 5 * time.Second
 
 // New returns the pages: / for people; /status.json, /repositories.json, /problems.json, /healthz, /readyz, /metrics, /deletion.json,
-// /cases.json, /journal.json and /reports.json for programs; POST /retry, /delete, /restore, /remove, /dismiss and /backup. Requests that a
-// browser makes for another site change nothing.
+// /cases.json, /journal.json and /reports.json for programs; POST /retry, /delete, /restore, /remove, /dismiss and /backup, for those who may.
+// Requests that a browser makes for another site change nothing.
 func New(c Config) *Pages {
 	p := &Pages{c: c, history: newHistory()}
 	m := &routes{mux: http.NewServeMux()}
@@ -138,7 +137,7 @@ func New(c Config) *Pages {
 	m.handle("GET /page.css", asset("page.css", "text/css; charset=utf-8"))
 	m.handle("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
 	m.handle("GET /icon.svg", asset("icon.svg", "image/svg+xml"))
-	m.handle("POST /retry", p.retry)
+	m.handle("POST /retry", c.proven(let, p.retry))
 	m.handle("GET /status.json", p.status)
 	m.handle("GET /repositories.json", p.repositories)
 	m.handle("GET /problems.json", c.problems)
@@ -154,7 +153,7 @@ func New(c Config) *Pages {
 		c.handleReports(m)
 	}
 	if c.Node != nil {
-		m.handle("POST /backup", c.backup)
+		m.handle("POST /backup", c.proven(nobody, c.backup))
 	}
 	p.mux, p.paths = m.mux, m.paths
 	p.Handler = guard(c.Hosts, http.NewCrossOriginProtection().Handler(m.mux))

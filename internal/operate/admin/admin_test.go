@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -57,6 +58,21 @@ func get(t *testing.T, c admin.Config, method, path string) *httptest.ResponseRe
 	r.Host = "127.0.0.1:7335"
 	admin.New(c).ServeHTTP(w, r)
 	return w
+}
+
+// throughSocket makes a request one that came through a unix socket, where whoever may write to the socket may do everything.
+func throughSocket(r *http.Request) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.UnixAddr{Name: "/run/admin.sock", Net: "unix"}))
+}
+
+// getAsOperator gets a page with its buttons.
+func getAsOperator(t *testing.T, c admin.Config, path string) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
+	r.Host = "127.0.0.1:7335"
+	admin.New(c).ServeHTTP(w, throughSocket(r))
+	return w.Body.String()
 }
 
 var here = admin.Config{

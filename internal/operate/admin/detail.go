@@ -22,7 +22,7 @@ func (d *document) relay(h *history) error {
 	}
 	r := &d.View.Relays[i]
 	d.Title, d.Heading = string(r.URL), string(r.URL)
-	d.Relay = &relayRow{Relay: r, Plot: draw(h.day(d.View.At, r.URL))}
+	d.Relay = &relayRow{Relay: r, May: d.May, Plot: draw(h.day(d.View.At, r.URL))}
 	held := d.View.held
 	d.Gaps = held.gapsOf[r.URL]
 	places := held.of[string(r.URL)]

@@ -31,16 +31,13 @@ type Cases struct {
 	Cases []moderation.Case `json:"cases"`
 }
 
-// mostForm bounds the form of a decision, and previewTime how long a preview may take.
-const (
-	mostForm    = 32 << 10
-	previewTime = time.Minute
-)
+// previewTime bounds how long a preview may take.
+const previewTime = time.Minute
 
 func (c Config) handleModeration(m *routes) {
 	m.handle("GET /deletion.json", c.preview)
-	m.handle("POST /delete", c.delete)
-	m.handle("POST /restore", c.restore)
+	m.handle("POST /delete", c.proven(let, c.delete))
+	m.handle("POST /restore", c.proven(let, c.restore))
 	m.handle("GET /journal.json", c.journal)
 	m.handle("GET /cases.json", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, Cases{c.Moderation.Cases()}) })
 }
@@ -80,7 +77,6 @@ func (c Config) preview(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c Config) delete(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	s, err := subjectOf(r)
 	o := moderation.Order{Subject: s, By: operatorOf(r), Why: r.FormValue("reason")}
 	if keep := r.FormValue("keep"); err == nil && keep != "" {
@@ -98,7 +94,6 @@ func (c Config) delete(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c Config) restore(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	n, err := strconv.ParseUint(r.FormValue("case"), 10, 64)
 	if err != nil {
 		answer(w, http.StatusBadRequest, "case: want its number")

@@ -55,6 +55,7 @@ type list struct {
 	Part         paged
 	Overview     bool    // it is one of several lists, and All leads to the whole
 	All          pageRef // the list without a search
+	May          bool    // its rows have buttons
 	First        string
 	Prev         string
 	Next         string
@@ -66,7 +67,7 @@ type list struct {
 
 // newList returns a list of which the page shows part, without rows.
 func (d *document) newList(what string, part paged) list {
-	l := list{What: what, Part: part, Overview: d.Path == overviewPage, All: pageRef{Path: what, Page: 1}}
+	l := list{What: what, Part: part, Overview: d.Path == overviewPage, May: d.May, All: pageRef{Path: what, Page: 1}}
 	if part.Page > 1 {
 		l.First, l.Prev = d.at(1).String(), d.at(part.Page-1).String()
 	}

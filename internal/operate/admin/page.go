@@ -26,6 +26,7 @@ type document struct {
 	Heading        string // above everything; "" is that of the overview
 	Self           Self
 	By             string // the operator who has signed in; "" on the private listener
+	May            bool   // who looks may change something, so that the page has its buttons
 	View           *view
 	Relay          *relayRow   // on the page of a relay
 	Repo           *repository // on the page of a repository
@@ -58,6 +59,7 @@ var errUnknown = errors.New("is not followed here")
 func (p *Pages) document(ctx context.Context, w pageRef) (*document, error) {
 	d := &document{pageRef: w, Self: p.self(), View: p.now(ctx)}
 	d.By, _ = ctx.Value(operatorKey{}).(string)
+	d.May = let(ctx)
 	switch w.Path {
 	case overviewPage:
 		d.overview(p.history)

@@ -60,7 +60,10 @@ func shown() admin.Config {
 
 func TestThePage(t *testing.T) {
 	w := get(t, shown(), "GET", "/")
-	page := w.Body.String()
+	page := getAsOperator(t, shown(), "/")
+	if looked := w.Body.String(); strings.Contains(looked, `<form method="post"`) || !strings.Contains(looked, "Here you look only.") || strings.Contains(page, "Here you look only.") {
+		t.Error("who may change nothing has a button, or is not told why there is none")
+	}
 	if got := w.Header().Get("Referrer-Policy"); got != "same-origin" { // with no-referrer browsers hide the origin of a form
 		t.Errorf("Referrer-Policy: %q", got)
 	}
@@ -210,7 +213,7 @@ func TestRetry(t *testing.T) {
 		r.Host = "localhost:7335"
 		r.Header.Set(header, value)
 		w := httptest.NewRecorder()
-		admin.New(c).ServeHTTP(w, r)
+		admin.New(c).ServeHTTP(w, throughSocket(r))
 		return w
 	}
 	dead := url.Values{"url": {"wss://Dead.example.net/"}}
@@ -226,7 +229,7 @@ func TestRetry(t *testing.T) {
 		{"the page", c, "Sec-Fetch-Site", "same-origin", url.Values{"url": {"wss://dead.example.net"}, "back": {"1"}}, 303, ""},
 		{"another site", c, "Sec-Fetch-Site", "cross-site", dead, 403, ""},
 		{"another site, in a browser that tells its origin only", c, "Origin", "https://evil.example", dead, 403, ""},
-		{"a form without end", c, "X-Any", "", url.Values{"a": {strings.Repeat("x", 9<<10)}, "url": {"wss://dead.example.net"}}, 400, ""},
+		{"a form without end", c, "X-Any", "", url.Values{"a": {strings.Repeat("x", 33<<10)}, "url": {"wss://dead.example.net"}}, 400, ""},
 		{"an unknown relay", c, "X-Any", "", url.Values{"url": {"wss://unknown.example.net"}}, 409, "nothing is wanted of this relay\n"},
 		{"no URL", c, "X-Any", "", url.Values{"url": {"ftp://no relay"}}, 400, ""},
 		{"no sync", here, "X-Any", "", dead, 409, "this relay does not sync (--sync=false)\n"},

@@ -33,8 +33,8 @@ const (
 
 func (c Config) handleReports(m *routes) {
 	m.handle("GET /reports.json", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, *c.queue(mostReported)) })
-	m.handle("POST /remove", c.removeReported)
-	m.handle("POST /dismiss", c.dismissReported)
+	m.handle("POST /remove", c.proven(let, c.removeReported))
+	m.handle("POST /dismiss", c.proven(let, c.dismissReported))
 }
 
 // queue returns the open reports, with at most so many subjects; nil where the relay keeps no reports.
@@ -52,7 +52,6 @@ func (c Config) queue(most int) *ReportQueue {
 
 // reportedOf returns the subject that a form names. It answers itself, and returns false, where the form names none.
 func reportedOf(w http.ResponseWriter, r *http.Request) (moderation.Subject, bool) {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	s, err := moderation.ParseSubject(r.FormValue("subject"))
 	if err != nil {
 		answer(w, http.StatusBadRequest, "subject: "+err.Error())

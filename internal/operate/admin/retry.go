@@ -9,7 +9,6 @@ import (
 
 // retry has the engine connect at once to the relay in the form field url.
 func (p *Pages) retry(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
 	u, err := grasp.NormalizeRelay(r.FormValue("url"))
 	switch {
 	case err != nil:

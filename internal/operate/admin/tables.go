@@ -6,6 +6,7 @@ import "github.com/graspd/graspd/internal/status"
 type relayRow struct {
 	*status.Relay
 	Plot plot
+	May  bool           // the page has a button for it
 	With RepositoryPart // how it stands with the repository of the page
 }
 
@@ -36,7 +37,7 @@ func (d *document) relayList(h *history, relays []status.Relay, part paged) {
 	}
 	d.states(&l, len(d.View.Relays), names, count)
 	for i := range relays {
-		l.Relays = append(l.Relays, relayRow{Relay: &relays[i], Plot: draw(h.day(d.View.At, relays[i].URL))})
+		l.Relays = append(l.Relays, relayRow{Relay: &relays[i], May: d.May, Plot: draw(h.day(d.View.At, relays[i].URL))})
 	}
 	switch {
 	case !d.View.Sync:
