@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -15,6 +17,9 @@ func adminAt(env environment) string { return adminBehind(env["GRASPD_ADMIN_LIST
 // adminBehind returns the URL under which this machine reaches a private listener with that listen address.
 func adminBehind(listen string) string {
 	const usual = "http://127.0.0.1:7335"
+	if strings.HasPrefix(listen, unixPrefix) {
+		return listen
+	}
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || port == "" || port == "0" {
 		return usual
@@ -28,9 +33,23 @@ func adminBehind(listen string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// adminURL makes a flag for the address of a private listener, as URL or as host:port.
+// unixPrefix stands before the path of a unix socket.
+const unixPrefix = "unix:"
+
+// clientOf returns a client whose requests go through a unix socket.
+func clientOf(socket string) *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
+}
+
+// adminURL makes a flag for the address of a private listener, as URL, as host:port or as unix:PATH.
 func adminURL(name, def, about string, v *string) setting {
 	return setting{name: name, placeholder: "URL", def: def, about: about, set: func(s string) error {
+		if strings.HasPrefix(s, unixPrefix) {
+			*v = s
+			return nil
+		}
 		if !strings.Contains(s, "://") {
 			s = "http://" + s
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
@@ -171,24 +169,13 @@ func askForBackup(ctx context.Context, data, base, dir string) error {
 
 // request asks the running graspd for a backup. Whoever can read the relay's key may ask. The caller closes the body of the answer.
 func request(ctx context.Context, data, base string, q admin.BackupRequest) (*http.Response, error) {
-	key, err := node.ReadKey(data)
-	if err != nil {
-		return nil, err
-	}
 	body, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/backup", bytes.NewReader(body))
+	r, err := listener{base, data}.do(ctx, http.MethodPost, "/backup", body)
 	if err != nil {
-		return nil, err
-	}
-	if err := admin.Authorize(req, body, time.Now(), node.Signer(key)); err != nil {
-		return nil, err
-	}
-	r, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("%s is in use, and the graspd that uses it does not answer (--admin says where its --admin-listen is): %w", data, err)
+		return nil, fmt.Errorf("%s is in use: %w", data, err)
 	}
 	if r.StatusCode == http.StatusOK {
 		return r, nil

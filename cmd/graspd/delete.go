@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/operate/statustext"
@@ -33,16 +35,14 @@ type deletion struct {
 }
 
 func (d *deletion) settings(env environment) []setting {
-	return []setting{
-		list("author", "", "take away everything of this author (npub or hex), their repositories too", &d.authors).as("NPUB,…"),
-		list("repository", "", "take away this repository (30617:key:identifier, naddr or npub/identifier), and what is about it alone", &d.repositories).as("REPOSITORY,…"),
-		list("event", "", "take away the event with this id, and what was said to it alone", &d.events).as("ID,…"),
+	return append([]setting{
+		list("author", "", "take away everything of this author (npub, nprofile or hex), their repositories too", &d.authors).as("NPUB,…"),
+		list("repository", "", "take away this repository (npub/identifier, naddr, its URL or 30617:key:identifier), and what is about it alone", &d.repositories).as("REPOSITORY,…"),
+		list("event", "", "take away this event (note, nevent, the URL of its page or its id), and what was said to it alone", &d.events).as("EVENT,…"),
 		text("reason", "", "why, for the journal", &d.why).as("TEXT"),
 		duration("keep", moderation.Keep, 0, "for how long graspd restore can put it back", &d.keep),
 		boolean("yes", "false", "take it away; without this flag, say what would go", &d.yes),
-		adminURL("admin", adminAt(env), "private listener of the relay", &d.at.base),
-		configSetting(),
-	}
+	}, d.at.settings(env)...)
 }
 
 // deleteCommand has a running relay delete something, or say what would go.
@@ -147,12 +147,10 @@ type restoration struct {
 }
 
 func (o *restoration) settings(env environment) []setting {
-	return []setting{
+	return append([]setting{
 		number("case", 0, 0, 1<<53, "number of the case to put back; without this flag, list the cases", &o.which),
 		text("reason", "", "why, for the journal", &o.why).as("TEXT"),
-		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
-		configSetting(),
-	}
+	}, o.at.settings(env)...)
 }
 
 // restoreCommand lists what the relay keeps aside, or has it put something back.
@@ -245,8 +243,13 @@ func printJournal(out io.Writer, entries []moderation.Entry, width int) error {
 	return statustext.Table(out, rows, width, 3, 5, 6)
 }
 
-// listener is the private listener of a running relay.
-type listener struct{ base string }
+// listener is the private listener of a running relay, and the data directory that has the relay's key.
+type listener struct{ base, data string }
+
+// settings returns the flags of a command that changes something through the listener.
+func (l *listener) settings(env environment) []setting {
+	return []setting{adminURL("admin", adminAt(env), "private listener of the relay", &l.base), dataSetting(&l.data), configSetting()}
+}
 
 // decisionTimeout bounds one request about what the relay keeps.
 const decisionTimeout = 2 * time.Minute
@@ -256,7 +259,7 @@ func (l listener) read(ctx context.Context, path string, to any) error {
 }
 
 func (l listener) post(ctx context.Context, path string, form url.Values, to any) error {
-	return l.ask(ctx, http.MethodPost, path, strings.NewReader(form.Encode()), to)
+	return l.ask(ctx, http.MethodPost, path, form, to)
 }
 
 // printDocument prints a document of the listener as it is.
@@ -270,7 +273,7 @@ func (l listener) printDocument(ctx context.Context, out io.Writer, path string)
 
 // postLine posts a form and prints the line of the answer.
 func (l listener) postLine(ctx context.Context, out io.Writer, path string, form url.Values) error {
-	b, err := l.send(ctx, http.MethodPost, path, strings.NewReader(form.Encode()))
+	b, err := l.send(ctx, http.MethodPost, path, form)
 	if err == nil {
 		_, err = fmt.Fprintln(out, safetext.Printable(strings.TrimSpace(string(b))))
 	}
@@ -278,8 +281,8 @@ func (l listener) postLine(ctx context.Context, out io.Writer, path string, form
 }
 
 // ask makes one request and decodes the JSON of the answer.
-func (l listener) ask(ctx context.Context, method, path string, body io.Reader, to any) error {
-	b, err := l.send(ctx, method, path, body)
+func (l listener) ask(ctx context.Context, method, path string, form url.Values, to any) error {
+	b, err := l.send(ctx, method, path, form)
 	if err != nil {
 		return err
 	}
@@ -290,27 +293,54 @@ func (l listener) ask(ctx context.Context, method, path string, body io.Reader, 
 }
 
 // send makes one request and returns the body of the answer. An answer other than 200 is an error with the text of that answer.
-func (l listener) send(ctx context.Context, method, path string, body io.Reader) ([]byte, error) {
+func (l listener) send(ctx context.Context, method, path string, form url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, decisionTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, l.base+path, body)
-	if err != nil {
-		return nil, err
+	code, b, err := l.get(ctx, method, path, []byte(form.Encode()))
+	if err == nil && code != http.StatusOK {
+		err = findings{strings.TrimSpace(string(b))}
 	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	r, err := http.DefaultClient.Do(req)
+	return b, err
+}
+
+// get makes one request and returns the status code and the body of the answer.
+func (l listener) get(ctx context.Context, method, path string, body []byte) (code int, answer []byte, err error) {
+	r, err := l.do(ctx, method, path, body)
 	if err != nil {
-		return nil, fmt.Errorf("no answer from a running graspd (--admin says where its --admin-listen is): %w", err)
+		return 0, nil, err
 	}
 	defer r.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(r.Body, mostStatus))
 	if err != nil {
-		return nil, fmt.Errorf("read %s%s: %w", l.base, path, err)
+		return 0, nil, fmt.Errorf("read %s%s: %w", l.base, path, err)
 	}
-	if r.StatusCode != http.StatusOK {
-		return nil, findings{strings.TrimSpace(string(b))}
+	return r.StatusCode, b, nil
+}
+
+// do makes one request. A POST is signed with the relay's key, as whoever can read that key may change everything; through a unix socket
+// only where the key can be read, as the mode of the socket says who may. The caller closes the body of the answer.
+func (l listener) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	client, base, socket := http.DefaultClient, l.base, false
+	if at, ok := strings.CutPrefix(l.base, unixPrefix); ok {
+		client, base, socket = clientOf(at), "http://localhost", true
 	}
-	return b, nil
+	req, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		key, err := node.ReadKey(l.data)
+		if err == nil {
+			err = admin.Authorize(req, body, time.Now(), node.Signer(key))
+		}
+		if err != nil && !socket {
+			return nil, fmt.Errorf("the relay's key proves that you may do this (--data names the directory that has it; with the package: sudo, and --data /var/lib/graspd): %w", err)
+		}
+	}
+	r, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("no answer from a running graspd (--admin says where its --admin-listen is): %w", err)
+	}
+	return r, nil
 }

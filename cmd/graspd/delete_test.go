@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -40,9 +41,10 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 	address := "30617:" + owner.PubKey().String() + ":tool"
 	c := dial(t, h.us.url)
 	c.publish(testkit.Sign(bob, time.Now().Unix(), nip34.KindIssue, "spam", nostr.Tag{"a", address}))
+	data := h.data
 	graspd := func(want string, args ...string) string {
 		t.Helper()
-		code, out, errs := call(t, "", nil, append(args, "--admin", h.base)...)
+		code, out, errs := call(t, "", map[string]string{"GRASPD_DATA": data}, append(args, "--admin", h.base)...)
 		if code != exitOK || !strings.Contains(out, want) {
 			t.Fatalf("%v: %d %s%s", args, code, out, errs)
 		}
@@ -85,7 +87,7 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 		t.Error("the page of all repositories has it still")
 	}
 	page := read(t, h.base+"/")
-	for _, s := range []string{"spam &amp; worse", "deleted: repository " + address, `<button title="graspd serves it again, and accepts it again" aria-label="restore `} {
+	for _, s := range []string{"spam &amp; worse", "deleted: repository " + address, "Here you look only."} {
 		if !strings.Contains(page, s) {
 			t.Errorf("the page lacks %q", s)
 		}
@@ -103,7 +105,8 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 	if code, out, errs := call(t, "", nil, "check", "--repair", "--data", copied); code != exitOK {
 		t.Fatalf("repair: %d %s%s", code, out, errs)
 	}
-	for _, dir := range []string{h.data, copied} {
+	for _, data = range []string{h.data, copied} {
+		dir := data
 		h.us = serve(t, "--git", "--data", dir, "--sync=false", "--listen", host, "--admin-listen", "127.0.0.1:0")
 		h.base = h.us.out.await(t, `at (http://\S+)/status.json\n`)
 		gone()
@@ -130,14 +133,23 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 	}
 }
 
-// TestWhoMayDelete: no page of another site may, nor may one by another name of this listener; and what cannot be done is told.
+// TestWhoMayDelete: whoever can read the relay's key may. No page of another site may, nor may one by another name of this listener, nor
+// whoever else can reach it; and what cannot be done is told.
 func TestWhoMayDelete(t *testing.T) {
-	us := serve(t, "--data", t.TempDir(), "--sync=false", "--admin-listen", "127.0.0.1:0")
+	data := t.TempDir()
+	us := serve(t, "--data", data, "--sync=false", "--admin-listen", "127.0.0.1:0")
 	base := us.out.await(t, `at (http://\S+)/status.json\n`)
+	key, err := node.ReadKey(data)
+	if err != nil {
+		t.Fatal(err)
+	}
 	post := func(path, form string, header ...string) int {
 		t.Helper()
 		req, err := http.NewRequest(http.MethodPost, base+path, strings.NewReader(form))
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := admin.Authorize(req, []byte(form), time.Now(), node.Signer(key)); err != nil {
 			t.Fatal(err)
 		}
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -162,6 +174,7 @@ func TestWhoMayDelete(t *testing.T) {
 		{"/delete", form, []string{"Origin", "https://evil.example"}, http.StatusForbidden},
 		{"/delete", form, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
 		{"/delete", form, []string{"Host", "evil.example"}, http.StatusMisdirectedRequest},
+		{"/delete", form, []string{"Authorization", ""}, http.StatusUnauthorized},
 		{"/restore", "case=1", []string{"Origin", "https://evil.example"}, http.StatusForbidden},
 		{"/delete", "", nil, http.StatusBadRequest},
 		{"/delete", form + "&event=" + someHex, nil, http.StatusBadRequest},
@@ -193,8 +206,10 @@ func TestWhoMayDelete(t *testing.T) {
 		{"takes no argument", []string{"delete", someHex}},
 		{"want a public key", []string{"delete", "--author", "bob"}},
 		{"there is no such case", []string{"restore", "--case", "9"}},
+		{"the relay's key proves that you may", []string{"restore", "--case", "9", "--data", t.TempDir()}},
+		{"the relay's key proves that you may", []string{"status", "--retry", "wss://x.example", "--data", t.TempDir()}},
 	} {
-		if code, _, errs := call(t, "", nil, append(tc.args, "--admin", base)...); code == exitOK || !strings.Contains(errs, tc.want) {
+		if code, _, errs := call(t, "", map[string]string{"GRASPD_DATA": data}, append(tc.args, "--admin", base)...); code == exitOK || !strings.Contains(errs, tc.want) {
 			t.Errorf("%v: %d %s", tc.args, code, errs)
 		}
 	}

@@ -48,7 +48,7 @@ func (s setting) env() string {
 func (c *Config) dataSettings() []setting {
 	o := store.Defaults()
 	return []setting{
-		text("data", "./graspd-data", "directory of the data: events, repositories and the relay's own key", &c.Data).as("DIR"),
+		dataSetting(&c.Data),
 		size("store-cache", o.CacheBytes, 1<<20, "memory in which the store keeps what it has read from the disk", &c.Cache),
 		size("disk-floor", int64(o.Floor), 0, "free disk space below which graspd stores nothing more; it keeps 10,000 inodes free too, unless this is 0", &c.DiskFloor),
 		level("log-level", "info", "debug, info, warn or error", &c.LogLevel),
@@ -56,6 +56,10 @@ func (c *Config) dataSettings() []setting {
 		boolean("quiet", "false", "show no progress on a terminal", &c.Quiet),
 		configSetting(),
 	}
+}
+
+func dataSetting(v *string) setting {
+	return text("data", "./graspd-data", "directory of the data: events, repositories and the relay's own key", v).as("DIR")
 }
 
 // policySettings returns the settings of every command that decides what is accepted.
@@ -86,7 +90,7 @@ func (c *Config) serveSettings() []setting {
 	e, p := relaysync.Defaults(), peer.Defaults()
 	engine, peer, git := &c.Engine, &c.Engine.Peer, hosting.DefaultLimits()
 	return []setting{
-		text("admin-listen", usualAdminListen, "private address on which graspd serves the operator's page, /status.json, /metrics, /healthz and /readyz; empty = off", &c.AdminListen).as("HOST:PORT"),
+		text("admin-listen", usualAdminListen, "private address on which graspd serves the operator's page, /status.json, /metrics, /healthz and /readyz; or unix:PATH for a socket that user and group of graspd may use; empty = off", &c.AdminListen).as("HOST:PORT|unix:PATH"),
 		text("git-program", "git", "git, 2.39.5 or newer: a path, or a name on PATH", &c.Git.Program).as("PATH"),
 		size("git-max-push", git.Push, 1, "largest pack of one push", &c.Git.Limits.Push),
 		size("git-max-repository", git.Repository, 1, "most disk that one repository may take", &c.Git.Limits.Repository),

@@ -3,7 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
+	"strings"
+	"syscall"
 
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/operate/systemd"
@@ -36,10 +40,28 @@ func listen(c Config) (l node.Listeners, err error) {
 	if c.AdminListen == "" || l.Admin != nil {
 		return l, nil
 	}
-	if l.Admin, err = net.Listen("tcp", c.AdminListen); err != nil {
+	if l.Admin, err = listenAdmin(c.AdminListen); err != nil {
 		return l, errors.Join(fmt.Errorf("--admin-listen: %w (give another address, or none to do without)", err), l.Close())
 	}
 	return l, nil
+}
+
+// listenAdmin opens the private listener: at an address, or as a unix socket that its user and group alone may use.
+func listenAdmin(at string) (net.Listener, error) {
+	path, socket := strings.CutPrefix(at, unixPrefix)
+	if !socket {
+		return net.Listen("tcp", at)
+	}
+	if c, err := net.Dial("unix", path); err == nil {
+		return nil, errors.Join(fmt.Errorf("another process listens at %s", path), c.Close())
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket { // left by a kill
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	defer syscall.Umask(syscall.Umask(0o117)) // so that it never is open to others, not even for a moment
+	return net.Listen("unix", path)
 }
 
 // overruled names the flags whose address is another than that of the socket which the service manager has handed over.
@@ -48,7 +70,7 @@ func overruled(c Config, l node.Listeners) (flags []string) {
 		flag, value, usual string
 		l                  net.Listener
 	}{{"listen", c.Listen, usualListen, l.Public}, {"admin-listen", c.AdminListen, usualAdminListen, l.Admin}} {
-		if x.l == nil || x.value == x.usual || x.value == x.l.Addr().String() {
+		if x.l == nil || x.value == x.usual || strings.TrimPrefix(x.value, unixPrefix) == x.l.Addr().String() {
 			continue
 		}
 		want, err := net.ResolveTCPAddr("tcp", x.value)

@@ -23,14 +23,12 @@ type reportOptions struct {
 }
 
 func (o *reportOptions) settings(env environment) []setting {
-	return []setting{
-		text("remove", "", "take away what was reported: its line of the list, as \"event ID\", \"author KEY\" or \"repository ADDRESS\"", &o.remove).as("WHAT"),
+	return append([]setting{
+		text("remove", "", "take away what was reported: its line of the list (\"event ID\"), a note, nevent, npub or naddr, or the URL of its page", &o.remove).as("WHAT"),
 		text("dismiss", "", "dismiss the reports of something, written as for --remove; the thing itself stays", &o.dismiss).as("WHAT"),
 		text("reason", "", "why, for the journal", &o.why).as("TEXT"),
 		boolean("json", "false", "print reports.json as it is", &o.json),
-		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
-		configSetting(),
-	}
+	}, o.at.settings(env)...)
 }
 
 // reportsCommand lists what people have reported, or has the relay decide about a report.

@@ -112,7 +112,9 @@ func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
 	fmt.Fprintf(w, "graspd %s listens on ws://%s\n", versionString(), addr)
 	fmt.Fprintf(w, "data in %s\n", c.Data)
 	fmt.Fprintf(w, "open http://%s in a browser\n", addr)
-	if l.Admin != nil {
+	if l.Admin != nil && l.Admin.Addr().Network() == "unix" {
+		fmt.Fprintf(w, "for the operator: graspd status --admin %s%s\n", unixPrefix, l.Admin.Addr())
+	} else if l.Admin != nil {
 		fmt.Fprintf(w, "for the operator: open http://%s/\n", l.Admin.Addr())
 		fmt.Fprintf(w, "for programs: status at http://%s/status.json\n", l.Admin.Addr())
 	}

@@ -24,7 +24,7 @@ const (
 
 // statusOptions are the settings of the status command.
 type statusOptions struct {
-	base        string // of the private listener, without a slash at the end
+	listener
 	json, watch bool
 	repos       bool   // by repository
 	health      bool   // ask only whether the relay does its work
@@ -78,9 +78,7 @@ func (p part) more(shown, matching int, what string) string {
 }
 
 func (o *statusOptions) settings(env environment) []setting {
-	return []setting{
-		adminURL("admin", adminAt(env), "private listener of the relay to ask", &o.base),
-		configSetting(),
+	return append(o.listener.settings(env), []setting{
 		boolean("json", "false", "print status.json as it is", &o.json),
 		boolean("repositories", "false", "show how complete each repository is, and what each relay lacks of it; with --json print repositories.json", &o.repos),
 		boolean("watch", "false", "print it again and again, until Ctrl-C", &o.watch),
@@ -92,7 +90,7 @@ func (o *statusOptions) settings(env environment) []setting {
 		number("most", 0, 0, 1000, "show so many at most, the worst first; 0 = 20, and all with --json", &o.most),
 		number("page", 1, 1, 1_000_000, "which part to show, where there are more", &o.page),
 		duration("interval", 2*time.Second, 100*time.Millisecond, "time between two looks with --watch", &o.every),
-	}
+	}...)
 }
 
 // statusCommand prints the state of a running relay.
@@ -104,9 +102,9 @@ func statusCommand(ctx context.Context, args []string, std stdio, env environmen
 	}
 	switch {
 	case o.health:
-		return o.printLine(ctx, std.out, http.MethodGet, "/healthz")
+		return o.printLine(ctx, std.out, http.MethodGet, "/healthz", nil)
 	case o.retry != "":
-		return o.printLine(ctx, std.out, http.MethodPost, "/retry?url="+url.QueryEscape(o.retry))
+		return o.printLine(ctx, std.out, http.MethodPost, "/retry", url.Values{"url": {o.retry}})
 	case !o.watch:
 		o.width = o.room(std.out)
 		return o.show(ctx, std.out)
@@ -213,8 +211,8 @@ func (o statusOptions) read(ctx context.Context, path string, to any) ([]byte, e
 }
 
 // printLine makes a request and prints the line of the answer. An answer other than 200 is an error with that line.
-func (o statusOptions) printLine(ctx context.Context, out io.Writer, method, path string) error {
-	code, b, err := o.ask(ctx, method, path)
+func (o statusOptions) printLine(ctx context.Context, out io.Writer, method, path string, form url.Values) error {
+	code, b, err := o.ask(ctx, method, path, form)
 	if err != nil {
 		return err
 	}
@@ -228,7 +226,7 @@ func (o statusOptions) printLine(ctx context.Context, out io.Writer, method, pat
 
 // get reads one page of the private listener. An answer other than 200 is an error.
 func (o statusOptions) get(ctx context.Context, path string) ([]byte, error) {
-	code, b, err := o.ask(ctx, http.MethodGet, path)
+	code, b, err := o.ask(ctx, http.MethodGet, path, nil)
 	if err == nil && code == http.StatusBadRequest {
 		return nil, misused([]string{strings.TrimSpace(string(b))})
 	}
@@ -239,21 +237,8 @@ func (o statusOptions) get(ctx context.Context, path string) ([]byte, error) {
 }
 
 // ask makes one request of the private listener and returns the status code and the body of the answer.
-func (o statusOptions) ask(ctx context.Context, method, path string) (code int, body []byte, err error) {
+func (o statusOptions) ask(ctx context.Context, method, path string, form url.Values) (code int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, o.base+path, nil)
-	if err != nil {
-		return 0, nil, fmt.Errorf("status: %w", err)
-	}
-	r, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, nil, fmt.Errorf("no answer from a running graspd (--admin says where its --admin-listen is): %w", err)
-	}
-	defer r.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(r.Body, mostStatus))
-	if err != nil {
-		return 0, nil, fmt.Errorf("read %s%s: %w", o.base, path, err)
-	}
-	return r.StatusCode, b, nil
+	return o.listener.get(ctx, method, path, []byte(form.Encode()))
 }

@@ -49,7 +49,7 @@ func (c *Config) changes(ctx context.Context) (map[string]nip86.Change, string) 
 	ctx, cancel := context.WithTimeout(ctx, patienceForChanges)
 	defer cancel()
 	var s admin.Status
-	if _, err := (statusOptions{base: adminBehind(c.AdminListen)}).read(ctx, "/status.json?most=1", &s); err != nil {
+	if _, err := (statusOptions{listener: listener{base: adminBehind(c.AdminListen)}}).read(ctx, "/status.json?most=1", &s); err != nil {
 		return nil, unknown + "no running graspd answers on " + c.AdminListen + "."
 	}
 	_, hold, _ := nip86.Apply(c.Info, s.Changed)
