@@ -63,7 +63,7 @@ func TestWhatRootRunsLeavesFilesToTheirOwner(t *testing.T) {
 	author := nip19.Npub(testkit.Key(1).PubKey())
 	for _, args := range [][]string{{"delete", "--author", author, "--yes"}, {"restore", "--case", "1"}} {
 		before := owners(t, data)
-		if code, out, errs := call(t, "", nil, append(args, "--admin", admin)...); code != exitOK {
+		if code, out, errs := call(t, "", nil, append(args, "--admin", admin, "--data", data)...); code != exitOK {
 			t.Errorf("%v: %d %s%s", args, code, out, errs)
 		}
 		for path, uid := range owners(t, data) {

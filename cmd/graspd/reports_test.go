@@ -21,7 +21,8 @@ import (
 // another thing away, and the journal has both.
 func TestAReportAsItsPeopleSeeIt(t *testing.T) {
 	t.Parallel()
-	us := serve(t, "--data", t.TempDir(), "--git=false", "--sync=false", "--domain", "relay.example.org", "--admin-listen", "127.0.0.1:0")
+	data := t.TempDir()
+	us := serve(t, "--data", data, "--git=false", "--sync=false", "--domain", "relay.example.org", "--admin-listen", "127.0.0.1:0")
 	at := us.out.await(t, `at (http://\S+)/status.json\n`)
 	now := time.Now().Unix()
 	announcement := testkit.Announcement(testkit.Key(1), now-100, "proj", "wss://relay.example.org")
@@ -82,7 +83,7 @@ func TestAReportAsItsPeopleSeeIt(t *testing.T) {
 		{nil, exitOK, "no reports are open"},
 		{[]string{"--json"}, exitOK, `{"open":0,"subjects":0,"reported":[]}`},
 	} {
-		code, out, errs := call(t, "", nil, append([]string{"reports", "--admin", at}, tt.args...)...)
+		code, out, errs := call(t, "", nil, append([]string{"reports", "--admin", at, "--data", data}, tt.args...)...)
 		if code != tt.code || !strings.Contains(out+errs, tt.said) {
 			t.Errorf("%q: %d %s%s", tt.args, code, out, errs)
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/graspd/graspd/internal/node"
 )
 
 // adminOf serves fixed documents.
@@ -30,6 +32,10 @@ func adminOf(t *testing.T, status, problems string) string {
 const statusDocument = `{"relay":{"url":"wss://relay.example.org","version":"v1"},"store":{"events":5,"repositories":1,"head":9},"sync":{"relays":[]},"later":1}` + "\n"
 
 func TestStatusExitCodes(t *testing.T) {
+	data := t.TempDir()
+	if _, err := node.LoadKey(data); err != nil {
+		t.Fatal(err)
+	}
 	well := adminOf(t, statusDocument, `{"problems":[]}`)
 	ill := adminOf(t, statusDocument, `{"problems":["bootstrap relay wss://a.example.net is dead","nothing is stored"]}`)
 	broken := adminOf(t, "<html>", `{"problems":[]}`)
@@ -53,7 +59,7 @@ func TestStatusExitCodes(t *testing.T) {
 		{"arguments", "", `status takes no argument "now"`, exitUsage, []string{"now"}},
 		{"healthy", "this is how it is\n", "", exitOK, []string{"--admin", well, "--health"}},
 		{"not healthy", "", "graspd: this is how it is\n", exitFail, []string{"--admin", ill, "--health"}},
-		{"retry", "trying wss://a.example.net/?x=1&y\n", "", exitOK, []string{"--admin", well, "--retry", "wss://a.example.net/?x=1&y"}},
+		{"retry", "trying wss://a.example.net/?x=1&y\n", "", exitOK, []string{"--admin", well, "--retry", "wss://a.example.net/?x=1&y", "--data", data}},
 		{"haste", "", `--interval: "1ms"`, exitUsage, []string{"--watch", "--interval", "1ms"}},
 	} {
 		code, out, errs := call(t, "", nil, append([]string{"status"}, c.args...)...)
