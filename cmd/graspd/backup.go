@@ -41,7 +41,10 @@ func backupCommand(ctx context.Context, args []string, std stdio, env environmen
 	}
 	toTar := len(rest) == 1 && rest[0] == "-"
 	if toTar && isTerminal(std.out) {
-		problems = append(problems, "a backup is no text for a terminal: send it into a file or another command, as in graspd backup - >graspd.tar")
+		problems = append(problems, "a backup is no text for a terminal: send it into a file or another command, as in (umask 077; graspd backup - >graspd.tar)")
+	}
+	if toTar {
+		problems = append(problems, readByOthers(std.out, "a backup", "graspd backup - >graspd.tar")...)
 	}
 	if toTar && o.byRelay {
 		problems = append(problems, "--by-relay needs a directory")

@@ -34,6 +34,9 @@ func keyCommand(_ context.Context, args []string, std stdio, env environment) (e
 	if len(rest) > 0 && (len(rest) != 2 || !slices.Contains([]string{"export", "import"}, rest[0])) {
 		problems = append(problems, fmt.Sprintf("key takes export FILE or import FILE, where - is standard output or input, or nothing; got %q", rest))
 	}
+	if len(rest) == 2 && rest[0] == "export" && rest[1] == "-" {
+		problems = append(problems, readByOthers(std.out, "it", "graspd key export - >relay.key")...)
+	}
 	if err := misused(problems); err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func commands() []command {
 			settings: func(environment) []setting { return new(Config).dataSettings() }, seldom: besideData, example: "graspd export --data /var/lib/graspd >events.jsonl"},
 		{name: "backup", args: "[flags] DIR|-", about: "copy the data into a new directory, or as a tar to the standard output, also while the relay runs", run: backupCommand,
 			settings: func(env environment) []setting { return new(backupOptions).settings(env) }, seldom: besideData,
-			example: "graspd backup --data /var/lib/graspd - | zstd >graspd-monday.tar.zst"},
+			example: "(umask 077; graspd backup --data /var/lib/graspd - | zstd >graspd-monday.tar.zst)"},
 		{name: "check", args: "[flags]", about: "verify the data of a stopped relay, or mend it with --repair", run: checkCommand,
 			settings: func(environment) []setting { return new(checkOptions).settings() }, seldom: besideData, example: "graspd check --data /var/lib/graspd"},
 		{name: "key", args: "[export|import FILE|-] [flags]", about: "show the public key of a relay, or carry its secret key to another data directory", words: []string{"export", "import"}, run: keyCommand,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 
@@ -16,6 +17,20 @@ func isTerminal(w io.Writer) bool {
 	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// readByOthers returns the problem with an output that is a file which others can read, where a secret key would be in it. A pipe has none
+// that graspd could see.
+func readByOthers(w io.Writer, what, example string) []string {
+	f, ok := w.(*os.File)
+	if !ok {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o044 == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the output is a file that others can read (mode %04o), and %s has the relay's secret key: (umask 077; %s); where the file is there already, chmod 600 it first", info.Mode().Perm(), what, example)}
 }
 
 // terminalWidth returns the number of columns; 80 where it cannot tell.
