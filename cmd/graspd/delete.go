@@ -88,7 +88,7 @@ func (d deletion) one(ctx context.Context, out io.Writer, subject url.Values) er
 	if err := d.at.post(ctx, "/delete", form, &c); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, safetext.Printable(c.Subject.String()), hasGone(c), statustext.Day(c.Keep), c.N)
+	_, err := fmt.Fprintf(out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, called(c.Subject.String(), c.Title), hasGone(c), statustext.Day(c.Keep), c.N)
 	return err
 }
 
@@ -110,7 +110,7 @@ func whoAsks(command string) string {
 
 func printPreview(out io.Writer, p moderation.Preview) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", safetext.Printable(p.Subject.String()))
+	fmt.Fprintln(&b, called(p.Subject.String(), p.Title))
 	total := int64(0)
 	for _, k := range slices.Sorted(maps.Keys(p.Events)) {
 		fmt.Fprintf(&b, "  %7d  %s\n", p.Events[k], kindName(k))
@@ -130,6 +130,14 @@ func printPreview(out io.Writer, p moderation.Preview) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// called writes something with what people call it, where that is known.
+func called(what, title string) string {
+	if title != "" {
+		what += " (" + title + ")"
+	}
+	return safetext.Printable(what)
 }
 
 func kindName(k nostr.Kind) string {
@@ -179,7 +187,7 @@ func restoreCommand(ctx context.Context, args []string, std stdio, env environme
 	case moderation.Left:
 		said = safetext.Number(c.Total(), "event", "events") + " could not be put back, as the rules refuse that now: restore the repository or thread first, then this case again"
 	}
-	_, err = fmt.Fprintf(std.out, "case %d: %s\ngraspd accepts it again; %s\n", o.which, safetext.Printable(c.Subject.String()), said)
+	_, err = fmt.Fprintf(std.out, "case %d: %s\ngraspd accepts it again; %s\n", o.which, called(c.Subject.String(), c.Title), said)
 	return err
 }
 
@@ -191,7 +199,7 @@ func printCases(out io.Writer, list []moderation.Case, width int) error {
 	}
 	rows := [][]string{{"CASE", "STATE", "EVENTS", "KEPT UNTIL", "WHAT", "BY", "REASON"}}
 	for _, c := range list {
-		rows = append(rows, []string{fmt.Sprint(c.N), fmt.Sprint(c.State), fmt.Sprint(c.Total()), statustext.Day(c.Keep), safetext.Printable(c.Subject.String()), safetext.Printable(c.By), safetext.Printable(c.Why)})
+		rows = append(rows, []string{fmt.Sprint(c.N), fmt.Sprint(c.State), fmt.Sprint(c.Total()), statustext.Day(c.Keep), called(c.Subject.String(), c.Title), safetext.Printable(c.By), safetext.Printable(c.Why)})
 	}
 	return statustext.Table(out, rows, width, 4, 5, 6)
 }
@@ -238,7 +246,7 @@ func printJournal(out io.Writer, entries []moderation.Entry, width int) error {
 		for _, x := range e.Events {
 			n += x
 		}
-		rows = append(rows, []string{fmt.Sprint(e.N), statustext.Day(e.At), fmt.Sprint(e.Did), safetext.Printable(e.Subject), fmt.Sprint(n), safetext.Printable(e.By), safetext.Printable(e.Why)})
+		rows = append(rows, []string{fmt.Sprint(e.N), statustext.Day(e.At), fmt.Sprint(e.Did), called(e.Subject, e.Title), fmt.Sprint(n), safetext.Printable(e.By), safetext.Printable(e.Why)})
 	}
 	return statustext.Table(out, rows, width, 3, 5, 6)
 }

@@ -51,7 +51,7 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 		return out
 	}
 	out := graspd("nothing has changed; add --yes", "delete", "--repository", address)
-	for _, s := range []string{"1  announcement of a repository (kind 30617)\n", "1  state of a repository (kind 30618)\n", "1  issue (kind 1621)\n", "events that would go: 3 (", "repositories that would go: 1 ("} {
+	for _, s := range []string{"1  announcement of a repository (kind 30617)\n", "1  state of a repository (kind 30618)\n", "1  issue (kind 1621)\n", "events that would go: 3 (", "repositories that would go: 1 (", "repository " + address + " (a tool)\n"} {
 		if !strings.Contains(out, s) {
 			t.Errorf("the dry run lacks %q:\n%s", s, out)
 		}
@@ -67,7 +67,10 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 	if !onPage() {
 		t.Error("the page of all repositories lacks it")
 	}
-	graspd("3 events are gone", "delete", "--repository", address, "--reason", "spam & worse", "--yes")
+	out = graspd("3 events are gone", "delete", "--repository", address, "--reason", "spam & worse", "--yes")
+	if !strings.Contains(out, "case 1: repository "+address+" (a tool)\n") || !strings.Contains(graspd("(a tool)", "restore"), address) || !strings.Contains(graspd("(a tool)", "journal"), address) {
+		t.Errorf("its name does not stand beside it: %s", out)
+	}
 	gone := func() {
 		t.Helper()
 		if n := dial(t, h.us.url).count(nostr.Filter{}); n != 0 {
@@ -87,7 +90,7 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 		t.Error("the page of all repositories has it still")
 	}
 	page := read(t, h.base+"/")
-	for _, s := range []string{"spam &amp; worse", "deleted: repository " + address, "Here you look only."} {
+	for _, s := range []string{"spam &amp; worse", "deleted: repository " + address + " <b>a tool</b>", "Here you look only."} {
 		if !strings.Contains(page, s) {
 			t.Errorf("the page lacks %q", s)
 		}

@@ -53,7 +53,7 @@ func reportsCommand(ctx context.Context, args []string, std stdio, env environme
 		if err := o.at.post(ctx, "/remove", form, &c); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(std.out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, safetext.Printable(c.Subject.String()), hasGone(c), statustext.Day(c.Keep), c.N)
+		_, err = fmt.Fprintf(std.out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, called(c.Subject.String(), c.Title), hasGone(c), statustext.Day(c.Keep), c.N)
 		return err
 	case o.dismiss != "":
 		return o.at.postLine(ctx, std.out, "/dismiss", form)
@@ -75,10 +75,10 @@ func printReports(out io.Writer, q admin.ReportQueue, width int) error {
 		_, err := fmt.Fprintln(out, "no reports are open")
 		return err
 	}
-	rows := [][]string{{"WHAT", "REPORTED AS", "REPORTS", "PEOPLE", "LAST", "LAST BY", "THEIR WORDS"}}
+	rows := [][]string{{"WHAT", "CALLED", "REPORTED AS", "REPORTS", "PEOPLE", "LAST", "LAST BY", "THEIR WORDS"}}
 	for _, x := range q.Reported {
-		rows = append(rows, []string{safetext.Printable(x.Subject.String()), strings.Join(x.Kinds, ", "), fmt.Sprint(x.Reports), fmt.Sprint(x.People),
-			statustext.Day(x.Last.At), nip19.Npub(x.Last.By), safetext.Printable(x.Last.Text)})
+		rows = append(rows, []string{safetext.Printable(x.Subject.String()), safetext.Printable(x.Title), strings.Join(x.Kinds, ", "), fmt.Sprint(x.Reports), fmt.Sprint(x.People),
+			statustext.Day(x.Last.At), called(nip19.Npub(x.Last.By), x.LastBy), safetext.Printable(x.Last.Text)})
 	}
 	if statustext.Fits(rows, width) {
 		if err := statustext.Table(out, rows, width); err != nil {
@@ -99,11 +99,14 @@ func printReports(out io.Writer, q admin.ReportQueue, width int) error {
 // printReported prints one row of the table in lines of its own.
 func printReported(out io.Writer, row []string, width int) {
 	fmt.Fprintln(out, row[0])
-	last := fmt.Sprintf("last %s by %s", row[4], row[5])
-	if row[6] != "" {
-		last += ": " + row[6]
+	last := fmt.Sprintf("last %s by %s", row[5], row[6])
+	if row[7] != "" {
+		last += ": " + row[7]
 	}
-	for _, line := range []string{fmt.Sprintf("%s; reports: %s, people: %s", row[1], row[2], row[3]), last} {
+	for _, line := range []string{row[1], fmt.Sprintf("%s; reports: %s, people: %s", row[2], row[3], row[4]), last} {
+		if line == "" {
+			continue
+		}
 		for _, part := range statustext.Wrap("  "+line, width) {
 			fmt.Fprintln(out, part)
 		}

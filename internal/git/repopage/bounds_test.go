@@ -38,13 +38,3 @@ func TestDiffsAreBoundedInLines(t *testing.T) {
 		}
 	}
 }
-
-// TestLargeProfilesHaveNoName: a page reads the profiles of up to mostPeople people.
-func TestLargeProfilesHaveNoName(t *testing.T) {
-	if name := nameIn(`{"name":"Ann","about":"` + strings.Repeat("x", mostProfile-100) + `"}`); name != "Ann" {
-		t.Errorf("%q", name)
-	}
-	if name := nameIn(`{"name":"Ann","about":"` + strings.Repeat("x", mostProfile) + `"}`); name != "" {
-		t.Errorf("of a large profile: %q", name)
-	}
-}

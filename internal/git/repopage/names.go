@@ -1,11 +1,6 @@
 package repopage
 
 import (
-	"encoding/json"
-	"strings"
-	"unicode"
-
-	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -17,9 +12,6 @@ import (
 const (
 	mostPeople = 200 // people whose profiles a page reads
 	mostLinked = 50  // events that texts name
-	mostCalled = 40  // bytes of a person's name
-
-	mostProfile = 16 << 10 // bytes of a profile in which a name is sought
 )
 
 // people finds the names of the people on one page. It is for one goroutine.
@@ -45,7 +37,7 @@ func (p *people) call(pk nostr.PubKey) string {
 	if len(p.seen) < mostPeople {
 		_ = p.b.charge(stepsOfEvent)
 		if e, ok, err := p.view.At("0:" + pk.String() + ":"); err == nil && ok {
-			if name := nameIn(e.Content); name != "" {
+			if name := nip34.ProfileName(e.Content); name != "" {
 				called = name + " (" + called + ")"
 			}
 		}
@@ -56,30 +48,6 @@ func (p *people) call(pk nostr.PubKey) string {
 
 // page returns the path of somebody's page.
 func (p *people) page(pk nostr.PubKey) string { return p.base + "/" + nip19.Npub(pk) }
-
-// nameIn returns the name in a profile, as one short line of visible characters; "" where there is none.
-func nameIn(profile string) string {
-	var said struct {
-		Name    any `json:"name"`
-		Display any `json:"display_name"`
-	}
-	if len(profile) > mostProfile || json.Unmarshal([]byte(profile), &said) != nil {
-		return ""
-	}
-	for _, x := range []any{said.Display, said.Name} {
-		s, _ := x.(string)
-		s = strings.Map(func(r rune) rune {
-			if !unicode.IsPrint(r) || r == '(' || r == ')' { // nobody can write another key beside their own
-				return ' '
-			}
-			return r
-		}, s)
-		if s = safetext.Line(strings.Join(strings.Fields(s), " "), mostCalled); s != "" && !strings.HasPrefix(s, "npub1") {
-			return s
-		}
-	}
-	return ""
-}
 
 // refer returns what a text shows for a name of NIP-19, and the URL that this leads to, or "".
 func (p *people) refer(name string) (shown, url string) {

@@ -20,6 +20,7 @@ import (
 // Bounds of a review.
 const (
 	mostCommits   = 100
+	mostAuthor    = 40 // bytes of the name of a commit's author
 	mostConflicts = 20
 	reviewTime    = 15 * time.Second // for all that git says of one
 )
@@ -111,7 +112,7 @@ func (r *review) read(ctx context.Context, code *gitread.Reader, v gitread.Visit
 	}
 	r.More = len(all) > mostCommits
 	for _, c := range all[:min(len(all), mostCommits)] {
-		r.Commits = append(r.Commits, commitLine{c.ID.String()[:10], cmp.Or(safetext.Line(c.Subject, mostSubject), "(without a subject)"), safetext.Line(c.Author.Name, mostCalled), dayOf(c.Author.When.Unix()), k.path + "/commit/" + c.ID.String()})
+		r.Commits = append(r.Commits, commitLine{c.ID.String()[:10], cmp.Or(safetext.Line(c.Subject, mostSubject), "(without a subject)"), safetext.Line(c.Author.Name, mostAuthor), dayOf(c.Author.When.Unix()), k.path + "/commit/" + c.ID.String()})
 	}
 	if !since.IsZero() {
 		base = since

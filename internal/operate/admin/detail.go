@@ -24,14 +24,14 @@ func (d *document) relay(h *history) error {
 	d.Title, d.Heading = string(r.URL), string(r.URL)
 	d.Relay = &relayRow{Relay: r, May: d.May, Plot: draw(h.day(d.View.At, r.URL))}
 	held := d.View.held
-	d.Gaps = held.gapsOf[r.URL]
+	d.Gaps = d.titled(held.gapsOf[r.URL])
 	places := held.of[string(r.URL)]
 	part := pageOf(d.Page, len(places))
 	d.RepositoryList = d.newList(repositoriesPage, part)
 	for _, place := range places[part.From:part.To] {
 		x := &held.list[place]
 		at := slices.IndexFunc(x.Relays, func(x RepositoryPart) bool { return x.URL == string(r.URL) })
-		d.RepositoryList.Repositories = append(d.RepositoryList.Repositories, repositoryRow{repository: x, With: x.Relays[at]})
+		d.RepositoryList.Repositories = append(d.RepositoryList.Repositories, repositoryRow{repository: d.named(*x), With: x.Relays[at]})
 	}
 	return nil
 }
@@ -60,8 +60,11 @@ func (d *document) repository() error {
 	if !ok {
 		return unknown("the repository " + cut(mostPlain, d.Of+d.Key))
 	}
-	d.Repo = &held.list[i]
+	d.Repo = d.named(held.list[i])
 	d.Title, d.Heading = d.Repo.Name(), cut(mostPlain, d.Repo.Name())
+	if t := d.Repo.Title; t != "" && t != d.Title {
+		d.Heading += " (" + t + ")"
+	}
 	part := pageOf(d.Page, len(d.Repo.Relays))
 	d.RelayList = d.newList(relaysPage, part)
 	for _, x := range worstParts(d.Repo.Relays, len(d.Repo.Relays))[part.From:part.To] {
@@ -80,6 +83,9 @@ func (d *document) RepositoryFacts() []fact {
 	owner := r.Owner()
 	if pk, err := nostr.ParsePubKey(owner); err == nil {
 		owner = nip19.Npub(pk)
+	}
+	if r.OwnedBy != "" {
+		owner = r.OwnedBy + " (" + owner + ")"
 	}
 	return []fact{
 		{"address", "address", cut(2000, r.Address)}, {"owner", "owner", owner}, {"roots", "roots", number(uint64(max(0, r.Roots)))},

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/operate/moderation"
+	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // Moderation previews, carries out and lists what the operator decides. Its methods are those of moderator.Moderator.
@@ -19,6 +21,8 @@ type Moderation interface {
 	Await(ctx context.Context, n uint64) moderation.Case
 	Cases() []moderation.Case
 	Journal(most int) ([]moderation.Entry, error)
+	Title(s moderation.Subject) string
+	Repositories(id nostr.ID) []nip34.Address
 }
 
 // Journal is the document /journal.json: what the operator decided, the newest first.
@@ -40,6 +44,22 @@ func (c Config) handleModeration(m *routes) {
 	m.handle("POST /restore", c.proven(let, c.restore))
 	m.handle("GET /journal.json", c.journal)
 	m.handle("GET /cases.json", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, Cases{c.Moderation.Cases()}) })
+}
+
+// title returns what people call a subject, to stand beside it; "" where nobody knows.
+func (c Config) title(s moderation.Subject) string {
+	if c.Moderation == nil {
+		return ""
+	}
+	return c.Moderation.Title(s)
+}
+
+// about returns the repositories that an event is about.
+func (c Config) about(id nostr.ID) []nip34.Address {
+	if c.Moderation == nil {
+		return nil
+	}
+	return c.Moderation.Repositories(id)
 }
 
 // subjectOf returns the one subject that a form names.

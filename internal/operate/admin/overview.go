@@ -33,7 +33,7 @@ func (d *document) Facts() []fact {
 // overview fills the page with the worst of everything.
 func (d *document) overview(h *history) {
 	relays, repositories := d.View.Relays, d.View.held.list
-	d.Gaps = d.View.held.gaps
+	d.Gaps = d.titled(d.View.held.gaps)
 	d.relayList(h, relays[:min(perPage, len(relays))], pageOf(1, len(relays)))
 	d.repositoryList(repositories[:min(perPage, len(repositories))], pageOf(1, len(repositories)))
 }
@@ -102,7 +102,7 @@ func (d *document) relays(h *history) {
 func (d *document) repositories() {
 	d.Title, d.Heading = "Repositories", "Repositories"
 	held := d.View.held
-	fit := held.choose(d.pageRef)
+	fit := held.choose(d.pageRef, d.c.about)
 	part := pageOf(d.Page, len(fit))
 	d.repositoryList(held.some(fit[part.From:part.To]), part)
 }

@@ -10,9 +10,11 @@ import (
 	"html/template"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -21,11 +23,13 @@ var assets embed.FS
 
 // document is one page as it is now.
 type document struct {
+	c Config
 	pageRef
 	Title          string
 	Heading        string // above everything; "" is that of the overview
 	Self           Self
 	By             string // the operator who has signed in; "" on the private listener
+	Called         string // what that operator calls themselves
 	May            bool   // who looks may change something, so that the page has its buttons
 	View           *view
 	Relay          *relayRow   // on the page of a relay
@@ -35,6 +39,21 @@ type document struct {
 	RepositoryList list
 	Main           template.HTML // the content, without what stands around it
 	Version        string        // names Main: a browser that has it gets nothing
+}
+
+// titled returns gaps with what people call their events.
+func (d *document) titled(list []gapView) []gapView {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Title = d.c.title(moderation.One(out[i].ID))
+	}
+	return out
+}
+
+// named returns a copy of a repository with its name and its owner's, as everybody shares the repository itself.
+func (d *document) named(r repository) *repository {
+	r.RepositoryStatus = d.c.named(r.RepositoryStatus)
+	return &r
 }
 
 // Link returns the link to the page.
@@ -57,9 +76,12 @@ var errUnknown = errors.New("is not followed here")
 
 // document returns a page with all but its Main. The caller holds rendering.
 func (p *Pages) document(ctx context.Context, w pageRef) (*document, error) {
-	d := &document{pageRef: w, Self: p.self(), View: p.now(ctx)}
+	d := &document{c: p.c, pageRef: w, Self: p.self(), View: p.now(ctx)}
 	d.By, _ = ctx.Value(operatorKey{}).(string)
 	d.May = let(ctx)
+	if s, err := moderation.ParseAuthor(d.By); err == nil {
+		d.Called = p.c.title(s)
+	}
 	switch w.Path {
 	case overviewPage:
 		d.overview(p.history)

@@ -47,6 +47,10 @@ func (c Config) queue(most int) *ReportQueue {
 	for _, x := range list {
 		q.Open += x.Reports
 	}
+	for i := range q.Reported {
+		x := &q.Reported[i]
+		x.Title, x.LastBy = c.title(x.Subject), c.title(moderation.Of(x.Last.By))
+	}
 	return q
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/test/testkit"
 )
 
@@ -38,7 +39,14 @@ func (d *desk) Lift(_ context.Context, n uint64, by, _ string) (moderation.Case,
 func (d *desk) Await(_ context.Context, n uint64) moderation.Case { return moderation.Case{N: n} }
 func (d *desk) Cases() []moderation.Case                          { return nil }
 func (d *desk) Journal(int) ([]moderation.Entry, error)           { return nil, nil }
-func (d *desk) Open() []moderation.Reported                       { return d.open }
+func (d *desk) Repositories(id nostr.ID) []nip34.Address {
+	if id == (nostr.ID{7}) {
+		return []nip34.Address{{Kind: nip34.KindRepository, PubKey: testkit.Key(1).PubKey(), D: "tool"}}
+	}
+	return nil
+}
+func (d *desk) Title(s moderation.Subject) string { return "called <" + s.String()[:3] + ">" }
+func (d *desk) Open() []moderation.Reported       { return d.open }
 func (d *desk) Remove(ctx context.Context, s moderation.Subject, by, why string) (moderation.Case, error) {
 	if !d.has(s) {
 		return moderation.Case{}, errors.New("not open")
@@ -75,7 +83,7 @@ func TestReports(t *testing.T) {
 	c.Moderation, c.Reports, c.Git = d, d, host{}
 	page := getAsOperator(t, c, "/")
 	for _, want := range []string{
-		"<h2>Reports ", d.open[0].Subject.String(), author.String(), "malware, spam", "&lt;b&gt;look&lt;/b&gt;", `action="remove"`, `action="dismiss"`, `href="https://relay.example.org/note1`, `href="https://relay.example.org/` + nip19.Npub(author.PubKey) + `/a%20tool.git"`, "and 2 more",
+		"<h2>Reports ", d.open[0].Subject.String(), author.String(), "malware, spam", "&lt;b&gt;look&lt;/b&gt;", `action="remove"`, `action="dismiss"`, "<b>called &lt;eve&gt;</b>", "<b>called &lt;aut&gt;</b>", `href="https://relay.example.org/note1`, `href="https://relay.example.org/` + nip19.Npub(author.PubKey) + `/a%20tool.git"`, "and 2 more",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

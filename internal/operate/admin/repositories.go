@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -21,8 +23,10 @@ type Repositories struct {
 
 // RepositoryStatus says how one repository stands with its relays. The relays are in the order of their URLs.
 type RepositoryStatus struct {
-	Address  string           `json:"address"` // of the owner's announcement
-	Roots    int              `json:"roots"`   // root events
+	Address  string           `json:"address"`              // of the owner's announcement
+	Title    string           `json:"title,omitempty"`      // what the announcement calls it
+	OwnedBy  string           `json:"owner_name,omitempty"` // what the owner calls themselves
+	Roots    int              `json:"roots"`                // root events
 	Complete bool             `json:"complete"`
 	Relays   []RepositoryPart `json:"relays"`
 	Git      *status.GitLack  `json:"git,omitempty"` // what it lacks, and how other git servers answered; nil where nothing is known
@@ -82,13 +86,21 @@ func (p *Pages) repositories(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	p.rendering.Lock()
 	held := p.holdings(ctx, detailsTime)
-	chosen := held.choose(ask.pageRef)
+	chosen := held.choose(ask.pageRef, p.c.about)
 	p.rendering.Unlock()
 	out := Repositories{Total: len(held.list), Matching: len(chosen), Repositories: []RepositoryStatus{}}
 	for _, i := range of(ask, chosen) {
-		out.Repositories = append(out.Repositories, held.list[i].RepositoryStatus)
+		out.Repositories = append(out.Repositories, p.c.named(held.list[i].RepositoryStatus))
 	}
 	answerJSON(w, out)
+}
+
+// named returns a repository with its name and its owner's.
+func (c Config) named(r RepositoryStatus) RepositoryStatus {
+	if a, err := nip34.ParseAddress(r.Address); err == nil {
+		r.Title, r.OwnedBy = c.title(moderation.At(a)), c.title(moderation.Of(a.PubKey))
+	}
+	return r
 }
 
 // withGit adds what is known about repositories at git servers. It adds also repositories that name no other relay, in any order.

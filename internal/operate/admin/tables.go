@@ -67,7 +67,7 @@ func (d *document) repositoryList(list []repository, part paged) {
 	d.states(&l, len(held.list), repositoryStates, held.count)
 	for i := range list {
 		parts := worstParts(list[i].Relays, mostChips)
-		l.Repositories = append(l.Repositories, repositoryRow{repository: &list[i], Parts: parts, More: len(list[i].Relays) - len(parts)})
+		l.Repositories = append(l.Repositories, repositoryRow{repository: d.named(list[i]), Parts: parts, More: len(list[i].Relays) - len(parts)})
 	}
 	l.Empty = "No repository here names another relay."
 	if len(held.list) > 0 {

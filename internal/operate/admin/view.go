@@ -34,6 +34,7 @@ type view struct {
 type gapView struct {
 	URL grasp.RelayURL
 	status.Gap
+	Title string // what people call the event
 }
 
 // refusalView counts refusals of one sort.
@@ -124,7 +125,7 @@ func gaps(d map[grasp.RelayURL]status.Details) []gapView {
 	var out []gapView
 	for u, x := range d {
 		for _, g := range x.Gaps {
-			out = append(out, gapView{u, g})
+			out = append(out, gapView{u, g, ""})
 		}
 	}
 	slices.SortFunc(out, func(a, b gapView) int {

@@ -43,6 +43,7 @@ const (
 type Case struct {
 	N            uint64               `json:"case"`
 	Subject      Subject              `json:"subject"`
+	Title        string               `json:"title,omitempty"` // what people called it when the case was opened
 	By           string               `json:"by"`
 	Why          string               `json:"why,omitempty"`
 	Since        int64                `json:"since"`          // unix time
@@ -112,6 +113,7 @@ type Entry struct {
 	By           string               `json:"by"`
 	Did          string               `json:"did"`
 	Subject      string               `json:"subject"`
+	Title        string               `json:"title,omitempty"` // what people called it
 	Why          string               `json:"why,omitempty"`
 	Case         uint64               `json:"case,omitempty"`
 	Events       map[nostr.Kind]int64 `json:"events,omitempty"`
@@ -122,6 +124,7 @@ type Entry struct {
 // Preview says what would go with a subject.
 type Preview struct {
 	Subject      Subject              `json:"subject"`
+	Title        string               `json:"title,omitempty"` // what people call it
 	Events       map[nostr.Kind]int64 `json:"events"`
 	Bytes        int64                `json:"bytes"` // of the events
 	Repositories []string             `json:"repositories"`

@@ -32,6 +32,8 @@ type Report struct {
 // Reported sums up the open reports about one subject.
 type Reported struct {
 	Subject Subject  `json:"subject"`
+	Title   string   `json:"title,omitempty"`   // what people call it
+	LastBy  string   `json:"last_by,omitempty"` // what people call who reported it last
 	Reports int      `json:"reports"`
 	People  int      `json:"people"` // who made them
 	Kinds   []string `json:"kinds"`  // in the order of ReportKinds

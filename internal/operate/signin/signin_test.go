@@ -18,6 +18,7 @@ import (
 	"github.com/graspd/graspd/internal/operate/signin"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nip98"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/serve/front"
@@ -34,6 +35,9 @@ func (fakeStore) Disk() (store.Disk, error) { return store.Disk{}, nil }
 
 // bench is moderation that notes who decided.
 type bench struct{ notes []string }
+
+func (b *bench) Repositories(nostr.ID) []nip34.Address { return nil }
+func (b *bench) Title(moderation.Subject) string       { return "" }
 
 func (b *bench) Preview(context.Context, moderation.Subject) (moderation.Preview, error) {
 	return moderation.Preview{}, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/operate/admin"
@@ -23,8 +24,12 @@ func WriteRepositories(w io.Writer, r admin.Repositories, width int) error {
 	git := gitTable("REPOSITORY", "LACKS")
 	for _, x := range r.Repositories {
 		owner := x.Owner()
+		owner, name := strings.TrimSpace(owner[:min(8, len(owner))]+" "+x.OwnedBy), x.Name()
+		if x.Title != "" && x.Title != name {
+			name += " (" + x.Title + ")"
+		}
 		for _, p := range x.Relays {
-			rows = append(rows, []string{safetext.Escape(x.Name()), owner[:min(8, len(owner))], safetext.Escape(p.URL), of(p.Confirmed, p.Want), known(p.Here), known(p.Lacks)})
+			rows = append(rows, []string{safetext.Escape(name), safetext.Escape(owner), safetext.Escape(p.URL), of(p.Confirmed, p.Want), known(p.Here), known(p.Lacks)})
 		}
 		if x.Git != nil {
 			git = git.of(safetext.Escape(x.Name()), *x.Git)

@@ -82,7 +82,7 @@ func (m *Moderator) setAllowed(ctx context.Context, x moderation.Allowed, did st
 	}
 	x.By, x.Why = o.By, o.Why
 	m.mu.Lock()
-	e := moderation.Entry{N: m.decided.last + 1, At: m.cfg.Now().Unix(), By: x.By, Did: did, Subject: o.Subject.String(), Why: x.Why}
+	e := moderation.Entry{N: m.decided.last + 1, At: m.cfg.Now().Unix(), By: x.By, Did: did, Subject: o.Subject.String(), Title: m.Title(o.Subject), Why: x.Why}
 	m.mu.Unlock()
 	var row []byte
 	if did == moderation.Admitted {

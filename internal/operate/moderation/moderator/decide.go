@@ -61,11 +61,11 @@ func (m *Moderator) open(ctx context.Context, o moderation.Order, list bool) (mo
 	if many {
 		return x, ErrMany
 	}
-	e := moderation.Entry{N: n, At: now.Unix(), By: o.By, Did: moderation.Deleted, Subject: o.Subject.String(), Why: o.Why, Case: n}
+	e := moderation.Entry{N: n, At: now.Unix(), By: o.By, Did: moderation.Deleted, Subject: o.Subject.String(), Title: m.Title(o.Subject), Why: o.Why, Case: n}
 	if taken {
 		x.List, x.By, x.Why, x.Keep, e.Case = false, o.By, o.Why, now.Add(o.Keep).Unix(), x.N
 	} else {
-		x = moderation.Case{N: n, Subject: o.Subject, By: o.By, Why: o.Why, Since: now.Unix(), Keep: now.Add(o.Keep).Unix(), List: list, State: moderation.Clearing}
+		x = moderation.Case{N: n, Subject: o.Subject, Title: e.Title, By: o.By, Why: o.Why, Since: now.Unix(), Keep: now.Add(o.Keep).Unix(), List: list, State: moderation.Clearing}
 	}
 	return x, m.write(ctx, e, &x, nil)
 }
@@ -173,7 +173,7 @@ func (m *Moderator) liftCase(ctx context.Context, x moderation.Case, by, why str
 		return x, err
 	}
 	e := moderation.Entry{
-		N: n, At: m.cfg.Now().Unix(), By: o.By, Did: moderation.Restored, Subject: x.Subject.String(), Why: o.Why, Case: x.N,
+		N: n, At: m.cfg.Now().Unix(), By: o.By, Did: moderation.Restored, Subject: x.Subject.String(), Title: x.Title, Why: o.Why, Case: x.N,
 		Events: x.Events, Bytes: x.Bytes, Repositories: x.Repositories,
 	}
 	if err := m.write(ctx, e, &x, nil); err != nil {

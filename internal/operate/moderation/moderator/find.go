@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/refdb"
@@ -122,11 +123,58 @@ func (r remaining) HasAddress(a string) (bool, error) {
 	return r.v.HasAddress(a)
 }
 
+// Title returns what people call a subject, as one short line of their words: the name of an author or a repository, or the kind and the
+// subject of an event; "" where nothing that is here says it.
+func (m *Moderator) Title(s moderation.Subject) string {
+	v := m.cfg.Store.View()
+	defer v.Close()
+	var e *nostr.Event
+	var ok bool
+	var err error
+	switch s.Sort {
+	case moderation.Event:
+		e, ok, err = v.Get(s.ID)
+	case moderation.Repository:
+		e, ok, err = v.At(s.Address().String())
+	default:
+		e, ok, err = v.At(nip34.Address{Kind: nostr.KindMetadata, PubKey: s.PubKey}.String())
+	}
+	switch {
+	case err != nil || !ok:
+		return "" // it is only a help
+	case s.Sort == moderation.Event:
+		return strings.TrimSpace(nip34.NameOf(e.Kind) + " " + nip34.Title(e))
+	}
+	return nip34.Title(e)
+}
+
+// Repositories returns the repositories that an event is about: those that it names, or that what it answers names.
+func (m *Moderator) Repositories(id nostr.ID) []nip34.Address {
+	v := m.cfg.Store.View()
+	defer v.Close()
+	for range 3 { // a comment, what it answers, the thread
+		e, ok, err := v.Get(id)
+		if err != nil || !ok {
+			return nil
+		}
+		if a, ok := nip34.AddressOf(e); ok && nip34.Is(e.Kind, nip34.Hosted) {
+			return []nip34.Address{{Kind: nip34.KindRepository, PubKey: a.PubKey, D: a.D}}
+		}
+		refs := nip34.References(e)
+		named := slices.DeleteFunc(refs.Addresses, func(a nip34.Address) bool { return a.Kind != nip34.KindRepository })
+		if len(named) > 0 || len(refs.IDs) == 0 {
+			return named
+		}
+		id = refs.IDs[0]
+	}
+	return nil
+}
+
 // Preview says what would go with a subject. Nothing changes.
 func (m *Moderator) Preview(ctx context.Context, s moderation.Subject) (moderation.Preview, error) {
 	v := m.cfg.Store.View()
 	defer v.Close()
-	out := moderation.Preview{Subject: s, Repositories: []string{}}
+	out := moderation.Preview{Subject: s, Title: m.Title(s), Repositories: []string{}}
 	var c moderation.Case
 	left := remaining{v, map[nostr.ID]bool{}, map[string]bool{}}
 	queue, err := roots(ctx, v, s)

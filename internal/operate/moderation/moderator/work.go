@@ -188,7 +188,7 @@ func (m *Moderator) cleared(ctx context.Context, x moderation.Case) error {
 	err := m.set(ctx, &x, func(t *ingest.Exclusive, c *moderation.Case) error {
 		c.State = moderation.Aside
 		return setEntry(t, moderation.Entry{
-			N: c.N, At: c.Since, By: c.By, Did: moderation.Deleted, Subject: c.Subject.String(), Why: c.Why, Case: c.N,
+			N: c.N, At: c.Since, By: c.By, Did: moderation.Deleted, Subject: c.Subject.String(), Title: c.Title, Why: c.Why, Case: c.N,
 			Events: c.Events, Bytes: c.Bytes, Repositories: c.Repositories,
 		})
 	})

@@ -42,6 +42,8 @@ type Moderator interface {
 	Note(ctx context.Context, e moderation.Entry, also func(*ingest.Exclusive) error) error
 	// Bars reports whether the relay takes nothing of a subject.
 	Bars(s moderation.Subject) bool
+	// Title returns what people call a subject.
+	Title(s moderation.Subject) string
 }
 
 // Config says what a Desk works with. Every field is needed.
@@ -308,7 +310,7 @@ func (d *Desk) Dismiss(ctx context.Context, s moderation.Subject, by, why string
 	}
 	now := d.cfg.Now().Unix()
 	forget := d.oldest(len(list))
-	e := moderation.Entry{By: by, Did: moderation.Settled, Subject: s.String(), Why: because(list, why)}
+	e := moderation.Entry{By: by, Did: moderation.Settled, Subject: s.String(), Title: d.cfg.Moderator.Title(s), Why: because(list, why)}
 	err := d.cfg.Moderator.Note(ctx, e, func(t *ingest.Exclusive) error {
 		for _, r := range list {
 			if err := t.SetRow(rowPrefix+r.ID.String(), strconv.AppendInt(nil, now, 10)); err != nil {
