@@ -27,6 +27,7 @@ type statusOptions struct {
 	listener
 	json, watch bool
 	repos       bool   // by repository
+	refused     bool   // list what was not taken
 	health      bool   // ask only whether the relay does its work
 	retry       string // a relay to connect to at once
 	every       time.Duration
@@ -81,6 +82,7 @@ func (o *statusOptions) settings(env environment) []setting {
 	return append(o.listener.settings(env), []setting{
 		boolean("json", "false", "print status.json as it is", &o.json),
 		boolean("repositories", "false", "show how complete each repository is, and what each relay lacks of it; with --json print repositories.json", &o.repos),
+		boolean("refused", "false", "list the last 100 events that the relay did not take, with who, what and why; with --json print refused.json", &o.refused),
 		boolean("watch", "false", "print it again and again, until Ctrl-C", &o.watch),
 		boolean("health", "false", "ask only whether the relay does its work: for a container's health check", &o.health),
 		text("retry", "", "connect at once to the relay with this URL, whatever its failures", &o.retry).as("URL"),
@@ -105,6 +107,14 @@ func statusCommand(ctx context.Context, args []string, std stdio, env environmen
 		return o.printLine(ctx, std.out, http.MethodGet, "/healthz", nil)
 	case o.retry != "":
 		return o.printLine(ctx, std.out, http.MethodPost, "/retry", url.Values{"url": {o.retry}})
+	case o.refused && o.json:
+		return o.printDocument(ctx, std.out, "/refused.json")
+	case o.refused:
+		var r admin.Refusals
+		if _, err := o.read(ctx, "/refused.json", &r); err != nil {
+			return err
+		}
+		return statustext.WriteRefused(std.out, r.Refused, o.room(std.out))
 	case !o.watch:
 		o.width = o.room(std.out)
 		return o.show(ctx, std.out)

@@ -69,6 +69,7 @@ type Door struct {
 	faults   *contain.Faults
 	counts   counters
 	unlisted unlisted
+	refusals refusals
 
 	stop chan struct{} // closed when the door takes no more Submits
 	wake chan struct{} // one slot: the writer has something to do

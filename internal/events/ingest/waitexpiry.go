@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
@@ -48,6 +49,8 @@ func (x *lapsing) step() error {
 		keep := w.ledger != nil && w.ledger.Keeps(e)
 		if keep {
 			kept++
+		} else {
+			w.door.refusals.note(e, "", "", verdictStored(policy.Lapsed).Reason, wall)
 		}
 		return keep
 	})

@@ -92,8 +92,11 @@ type Config struct {
 	Reports    Reports                              // nil: not offered; needs Moderation
 }
 
-// Door keeps figures about the events that come in.
-type Door interface{ Stats() ingest.Stats }
+// Door keeps figures about the events that come in, and the last refusals, the newest first.
+type Door interface {
+	Stats() ingest.Stats
+	Refused() []status.Refused
+}
 
 // Pages answers everything on the private listener.
 type Pages struct {
@@ -125,7 +128,7 @@ func (m *routes) handle(pattern string, h http.HandlerFunc) {
 // patience is how long an answer waits for the engine.
 const patience = 5 * time.Second
 
-// New returns the pages: / for people; /status.json, /repositories.json, /problems.json, /healthz, /readyz, /metrics, /deletion.json,
+// New returns the pages: / for people; /status.json, /repositories.json, /problems.json, /refused.json, /healthz, /readyz, /metrics, /deletion.json,
 // /cases.json, /journal.json and /reports.json for programs; POST /retry, /delete, /restore, /remove, /dismiss and /backup, for those who may.
 // Requests that a browser makes for another site change nothing.
 func New(c Config) *Pages {
@@ -141,6 +144,9 @@ func New(c Config) *Pages {
 	m.handle("GET /status.json", p.status)
 	m.handle("GET /repositories.json", p.repositories)
 	m.handle("GET /problems.json", c.problems)
+	if c.Door != nil {
+		m.handle("GET /refused.json", c.refused)
+	}
 	m.handle("GET /healthz", c.health)
 	m.handle("GET /readyz", c.ready)
 	if c.Metrics != nil {

@@ -26,13 +26,14 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-type fakeDoor ingest.Stats
+type fakeDoor struct{ stats ingest.Stats }
 
 type clients relay.Stats
 
 func (c clients) Stats() relay.Stats { return relay.Stats(c) }
 
-func (d fakeDoor) Stats() ingest.Stats { return ingest.Stats(d) }
+func (d fakeDoor) Stats() ingest.Stats     { return d.stats }
+func (fakeDoor) Refused() []status.Refused { return nil }
 
 const owner = "aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4"
 
@@ -43,7 +44,7 @@ func shown() admin.Config {
 	var refused ingest.Stats
 	refused.Refused[policy.Unrelated][0] = 1234
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	c.Door = fakeDoor(refused)
+	c.Door = fakeDoor{refused}
 	c.Relay = clients{Sessions: 3, Subscriptions: 17}
 	c.Sync = fakeSync{relays: relays(), details: map[grasp.RelayURL]status.Details{
 		"wss://other.example.net": {

@@ -1,0 +1,32 @@
+package statustext
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/status"
+)
+
+// WriteRefused writes a line for each event that the relay did not take, of at most width characters; a width of 0 allows any number.
+func WriteRefused(w io.Writer, list []status.Refused, width int) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(w, "graspd has refused nothing since it started")
+		return err
+	}
+	rows := table{{"LAST", "TIMES", "WHO", "WHAT", "WHY"}}
+	for _, x := range list {
+		who, what := x.Author, x.What
+		if x.Called != "" {
+			who += " (" + x.Called + ")"
+		}
+		if x.From != "" {
+			what += ", from " + x.From
+		}
+		if what == "" {
+			what = fmt.Sprintf("kind %d", x.Kind)
+		}
+		rows = append(rows, []string{Day(x.Last.Unix()), fmt.Sprint(x.Times), safetext.Printable(who), safetext.Printable(what), safetext.Printable(x.Why)})
+	}
+	return rows.print(w, width, 2, 3, 4)
+}
