@@ -685,7 +685,7 @@ func TestWhatHasLapsedComesBack(t *testing.T) {
 			h.want(h.publish(client, e), policy.Wait)
 		}
 		lapse(mine, others, first)
-		if told := h.door.Refused(); len(told) != 3 || told[0].Why == "" { // the operator can say why it is not here
+		if told := h.door.LastRefused(); len(told) != 3 || told[0].Why == "" { // the operator can say why it is not here
 			t.Errorf("%+v", told)
 		}
 

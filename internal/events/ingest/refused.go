@@ -87,8 +87,8 @@ func (r *refusals) note(e *nostr.Event, from, by, why string, now time.Time) {
 	}
 }
 
-// Refused returns the last refusals, the newest first.
-func (d *Door) Refused() []status.Refused {
+// LastRefused returns the last refusals, the newest first.
+func (d *Door) LastRefused() []status.Refused {
 	d.refusals.mu.Lock()
 	defer d.refusals.mu.Unlock()
 	out := make([]status.Refused, 0, len(d.refusals.list))

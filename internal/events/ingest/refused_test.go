@@ -32,8 +32,8 @@ func TestRefusalsAreKept(t *testing.T) {
 		w.want(w.fetch(peer, elsewhere(3, "theirs", now)), policy.Unlisted)
 		w.want(w.fetch(peer, event(9, now, 1111, "spam")), policy.Refuse)
 		w.want(w.fetch(peer, announcement(9, "denied", now)), policy.Refuse)
-		got := w.door.Refused()
-		if x := w.door.Refused(); len(x) == 2 {
+		got := w.door.LastRefused()
+		if x := w.door.LastRefused(); len(x) == 2 {
 			x[0].Why = "changed by who asked"
 		}
 		if len(got) != 2 {
@@ -49,13 +49,13 @@ func TestRefusalsAreKept(t *testing.T) {
 		for i := range 3 * ingest.MostRefused { // one address fills a quarter at most
 			w.publish(c, elsewhere(10+i, "flood", now))
 		}
-		if got := w.door.Refused(); len(got) != 25+1 || got[len(got)-1].From == "" {
+		if got := w.door.LastRefused(); len(got) != 25+1 || got[len(got)-1].From == "" {
 			t.Errorf("after a flood: %d, the oldest %+v", len(got), got[len(got)-1])
 		}
 		for i := range 3 * ingest.MostRefused {
 			w.fetch(w.peer(fmt.Sprintf("wss://%d.example", i)), announcement(9, fmt.Sprint("d", i), now))
 		}
-		if got := w.door.Refused(); len(got) != ingest.MostRefused || got[0].From != "wss://299.example" {
+		if got := w.door.LastRefused(); len(got) != ingest.MostRefused || got[0].From != "wss://299.example" {
 			t.Errorf("%d are kept, the newest %+v", len(got), got[0])
 		}
 	})

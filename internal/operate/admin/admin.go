@@ -95,7 +95,7 @@ type Config struct {
 // Door keeps figures about the events that come in, and the last refusals, the newest first.
 type Door interface {
 	Stats() ingest.Stats
-	Refused() []status.Refused
+	LastRefused() []status.Refused
 }
 
 // Pages answers everything on the private listener.

@@ -13,7 +13,7 @@ type Refusals struct {
 }
 
 func (c Config) refused(w http.ResponseWriter, _ *http.Request) {
-	list := c.Door.Refused()
+	list := c.Door.LastRefused()
 	for i := range list {
 		if s, err := moderation.ParseAuthor(list[i].Author); err == nil {
 			list[i].Called = c.title(s)
