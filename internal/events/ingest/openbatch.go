@@ -172,7 +172,7 @@ func (w *writer) tell(answers []answer) {
 			done = append(done, id)
 		}
 		w.door.counts.countVerdict(a.item.from, a.verdict, now.Sub(a.item.came))
-		w.door.saw(a.item, a.verdict, w.door.now())
+		w.door.saw(a.item, a.verdict)
 		if a.item.reply != nil {
 			if a.served {
 				a.verdict = policy.Verdict{}

@@ -39,7 +39,7 @@ type refusal struct {
 
 // saw notes a verdict that was told, if it refuses what a client sent, or an announcement of a relay that names this one. Most of what other
 // relays have is not for this one, and is no news.
-func (d *Door) saw(it *item, v policy.Verdict, now time.Time) {
+func (d *Door) saw(it *item, v policy.Verdict) {
 	if v.OK() || v.Outcome == policy.Failed {
 		return
 	}
@@ -54,7 +54,7 @@ func (d *Door) saw(it *item, v policy.Verdict, now time.Time) {
 		}
 		from = it.src.conf.Label
 	}
-	d.refusals.note(it.event, from, it.label, v.Reason, now)
+	d.refusals.note(it.event, from, it.label, v.Reason, d.now())
 }
 
 // note adds a refusal, or counts it with the one that it repeats.
