@@ -149,24 +149,36 @@ func kindName(k nostr.Kind) string {
 
 // restoration has the settings of the restore command.
 type restoration struct {
-	at    listener
-	which int
-	why   string
+	at                        listener
+	which                     int
+	why                       string
+	repository, from, ref, to string
 }
 
 func (o *restoration) settings(env environment) []setting {
 	return append([]setting{
 		number("case", 0, 0, 1<<53, "number of the case to put back; without this flag, list the cases", &o.which),
 		text("reason", "", "why, for the journal", &o.why).as("TEXT"),
+		text("repository", "", "bring back this repository (npub/identifier, naddr or its URL), from a backup or, with --ref, from what is left here", &o.repository).as("REPOSITORY"),
+		text("from", "", "the backup, as a directory: what it has of the repository is published to the running relay and pushed", &o.from).as("DIR"),
+		text("ref", "", "list earlier values of this branch that are still there; or BRANCH=COMMIT, to write one into --to", &o.ref).as("BRANCH[=COMMIT]"),
+		text("to", "", "new file for an earlier value of a branch, as a git bundle, which the owner fetches from", &o.to).as("FILE"),
 	}, o.at.settings(env)...)
 }
 
 // restoreCommand lists what the relay keeps aside, or has it put something back.
 func restoreCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o restoration
-	problems, err := parseAlone("restore", ": name it with --case", o.settings(env), args, env)
+	problems, err := parseAlone("restore", ": name it with --case or --repository", o.settings(env), args, env)
+	problems = append(problems, o.misuse()...)
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
+	}
+	switch {
+	case o.ref != "":
+		return o.earlier(ctx, std.out)
+	case o.repository != "":
+		return o.bringBack(ctx, std)
 	}
 	if o.which == 0 {
 		var c admin.Cases

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"path/filepath"
 )
 
 // ID is the random name of a repository's directory. The zero ID stands for no repository.
@@ -33,6 +34,9 @@ func ParseID(text string) (ID, error) {
 func (id ID) IsZero() bool { return id == ID{} }
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// In returns where the directory of the repository is, below the directory of all.
+func (id ID) In(all string) string { return filepath.Join(all, filepath.FromSlash(id.path())) }
 
 // path is where the directory is: two levels keep directories small.
 func (id ID) path() string {

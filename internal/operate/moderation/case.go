@@ -129,8 +129,9 @@ type Preview struct {
 	Bytes        int64                `json:"bytes"` // of the events
 	Repositories []string             `json:"repositories"`
 	GitBytes     int64                `json:"git_bytes"`
-	More         bool                 `json:"more,omitempty"` // the count ended early: there is more
-	Case         uint64               `json:"case,omitempty"` // the case that bars it already
+	GitDir       string               `json:"git_dir,omitempty"` // where the git data of a repository is, as the name of its directory
+	More         bool                 `json:"more,omitempty"`    // the count ended early: there is more
+	Case         uint64               `json:"case,omitempty"`    // the case that bars it already
 }
 
 // Order is a decision as somebody gives it.

@@ -2,6 +2,7 @@ package moderator
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -203,7 +204,13 @@ func (m *Moderator) Preview(ctx context.Context, s moderation.Subject) (moderati
 	}
 	out.Events, out.Bytes, out.Repositories = c.Events, c.Bytes, append(out.Repositories, c.Repositories...)
 	slices.Sort(out.Repositories)
-	out.GitBytes, err = gitBytes(v, out.Repositories)
+	if out.GitBytes, err = gitBytes(v, out.Repositories); err != nil || s.Sort != moderation.Repository {
+		return out, err
+	}
+	r, err := refdb.Read(v, s.Address())
+	if !r.Dir.IsZero() {
+		out.GitDir = hex.EncodeToString(r.Dir[:])
+	}
 	return out, err
 }
 
