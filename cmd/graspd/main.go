@@ -88,7 +88,7 @@ func commands() []command {
 			settings: func(environment) []setting { return new(doctorOptions).settings() }, example: "graspd doctor https://git.example.org"},
 		{name: "delete", args: "[flags]", about: "take an author, a repository or an event away from a running relay; without --yes, say what would go", run: deleteCommand,
 			settings: func(env environment) []setting { return new(deletion).settings(env) }, example: `graspd delete --repository npub1…/tool --reason "stolen code" --yes`},
-		{name: "restore", args: "[flags]", about: "list what somebody took away from a running relay, or put it back with --case", run: restoreCommand,
+		{name: "restore", args: "[flags]", about: "list what somebody took away from a running relay, or put it back with --case; or bring one --repository back from a backup", run: restoreCommand,
 			settings: func(env environment) []setting { return new(restoration).settings(env) }, example: "graspd restore --case 12"},
 		{name: "journal", args: "[flags]", about: "show who has taken what away from a running relay, and why", run: journalCommand,
 			settings: func(env environment) []setting { return new(journalOptions).settings(env) }, example: "graspd journal"},
