@@ -32,7 +32,7 @@ type clients relay.Stats
 
 func (c clients) Stats() relay.Stats { return relay.Stats(c) }
 
-func (d fakeDoor) Stats() ingest.Stats     { return d.stats }
+func (d fakeDoor) Stats() ingest.Stats         { return d.stats }
 func (fakeDoor) LastRefused() []status.Refused { return nil }
 
 const owner = "aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4"
