@@ -76,6 +76,7 @@ type Door struct {
 
 	ruleChanges       chan ruleChange       // one slot: new rules for the writer
 	exclusiveRequests chan exclusiveRequest // one slot: somebody wants the writer
+	longRequests      chan exclusiveRequest // one slot: the same, for longer
 	ledger            *refdb.Ledger
 
 	mu       sync.Mutex // guards what follows and the fields of the sources; held for short steps in memory only
@@ -99,7 +100,7 @@ func New(c Config) *Door {
 	d := &Door{
 		store: c.Store, verifier: c.Verifier, now: c.Now, workers: c.Workers,
 		limits: c.Limits.withDefaults(), log: c.Logger, faults: c.Faults, ledger: c.Ledger,
-		stop: make(chan struct{}), wake: make(chan struct{}, 1), ruleChanges: make(chan ruleChange, 1), exclusiveRequests: make(chan exclusiveRequest, 1),
+		stop: make(chan struct{}), wake: make(chan struct{}, 1), ruleChanges: make(chan ruleChange, 1), exclusiveRequests: make(chan exclusiveRequest, 1), longRequests: make(chan exclusiveRequest, 1),
 		copies: make(map[nostr.ID]*sameID), parties: make(map[string]*party),
 	}
 	d.rules.Store(&rulesInForce{c.Rules, make(chan struct{})})

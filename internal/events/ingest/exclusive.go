@@ -36,9 +36,19 @@ type exclusiveRequest struct {
 // Everybody waits for work, so it must be short and must not wait for the door. Work that returns a refdb.Fault is called again, without the
 // event over which that is. Run must be running.
 func (d *Door) Exclusively(ctx context.Context, work func(*Exclusive) error) error {
+	return d.exclusively(ctx, d.exclusiveRequests, work)
+}
+
+// AtLength is Exclusively for work that may take many milliseconds: such work and shorter work take turns, so that who has little to do waits for
+// one that has much, however many there are.
+func (d *Door) AtLength(ctx context.Context, work func(*Exclusive) error) error {
+	return d.exclusively(ctx, d.longRequests, work)
+}
+
+func (d *Door) exclusively(ctx context.Context, requests chan<- exclusiveRequest, work func(*Exclusive) error) error {
 	v := exclusiveRequest{work, make(chan error, 1)}
 	select {
-	case d.exclusiveRequests <- v:
+	case requests <- v:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-d.stop:
@@ -58,15 +68,17 @@ func (d *Door) Exclusively(ctx context.Context, work func(*Exclusive) error) err
 	}
 }
 
-// receiveExclusive does one piece of exclusive work, if somebody asked for it. It first commits what was decided before.
+// receiveExclusive does one piece of exclusive work, and one that takes long, if somebody asked for them. It first commits what was decided before.
 func (w *writer) receiveExclusive() {
-	select {
-	case v := <-w.door.exclusiveRequests:
-		if !w.open.idle() {
-			w.commit()
+	for _, requests := range [...]chan exclusiveRequest{w.door.exclusiveRequests, w.door.longRequests} {
+		select {
+		case v := <-requests:
+			if !w.open.idle() {
+				w.commit()
+			}
+			v.done <- w.giveExclusive(v.work)
+		default:
 		}
-		v.done <- w.giveExclusive(v.work)
-	default:
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -722,5 +723,36 @@ func TestWhatHasLapsedComesBack(t *testing.T) {
 			t.Fatalf("%+v", v)
 		}
 		h.served(mine, second)
+	})
+}
+
+// TestShortWorkWaitsForOneLongWork, however many want the writer for long.
+func TestShortWorkWaitsForOneLongWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{})
+		defer w.end()
+		var order []string // the writer alone appends
+		var all sync.WaitGroup
+		wants := func(what string, turn func(context.Context, func(*ingest.Exclusive) error) error, takes time.Duration) {
+			all.Go(func() {
+				if err := turn(t.Context(), func(*ingest.Exclusive) error {
+					order = append(order, what)
+					time.Sleep(takes)
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		for range 5 {
+			wants("long", w.door.AtLength, time.Second)
+		}
+		wants("short", w.door.Exclusively, 0)
+		wants("short", w.door.Exclusively, 0)
+		all.Wait()
+		if got, want := strings.Join(order, " "), "long short long short long long long"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	})
 }

@@ -112,8 +112,19 @@ func (p *push) closed(r *refdb.Reader) error {
 	return reason{Archived, text}
 }
 
+// fewCommands is how many commands a push may have whose turns of the writer are short.
+const fewCommands = 64
+
+// turn returns how what a push brings gets a turn of the writer. nil is what came otherwise, for a state of any size.
+func (h *Host) turn(p *refs.Push) func(context.Context, func(*ingest.Exclusive) error) error {
+	if p == nil || len(p.Commands) > fewCommands {
+		return h.door.AtLength
+	}
+	return h.door.Exclusively
+}
+
 func (p *push) turn(ctx context.Context, work func(*ingest.Exclusive) error) error {
-	return p.h.door.Exclusively(ctx, work)
+	return p.h.turn(&p.refs)(ctx, work)
 }
 
 // shallow adds what to do to an error about missing objects, where the client's clone is shallow. git pushes everything that such a clone has,
@@ -357,7 +368,7 @@ func (h *Host) arrive(ctx context.Context, a refdb.Arrival, q gitrepo.Quarantine
 	}
 	a.Admit = once(a.Admit)
 	var arrived refdb.Arrived
-	err = h.door.Exclusively(ctx, func(t *ingest.Exclusive) (err error) {
+	err = h.turn(a.Push)(ctx, func(t *ingest.Exclusive) (err error) {
 		if arrived, err = h.ledger.Arrive(t.Turn, a); err != nil {
 			return err
 		}
