@@ -100,6 +100,26 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// The history of a large directory is not looked at, and what was too large for that is read for its page.
+func TestALargeDirectory(t *testing.T) {
+	var files []string
+	for i := range 2500 {
+		files = append(files, fmt.Sprintf("100644 d/%05d", i), "x")
+	}
+	w := newWorld(t, repotest.Commit("main", "Many", 1000, "", files...))
+	for range 2 {
+		found, err := w.r.Touched(t.Context(), w.visit, w.ID("main"), "d")
+		p, err2 := w.r.Open(t.Context(), w.visit, w.ID("main"), "d", gitread.Opening{})
+		if err := errors.Join(err, err2); err != nil || len(found) != 0 || len(p.Entries) != 2500 {
+			t.Fatalf("%d known, %v", len(found), err)
+		}
+	}
+	w.charged = 0
+	if _, err := w.r.Touched(t.Context(), w.visit, w.ID("main"), "d"); err != nil || w.charged != 0 {
+		t.Errorf("charged %d steps again, %v", w.charged, err)
+	}
+}
+
 // What was read is read without a process from then on, and nobody pays for it again.
 func TestWhatWasReadIsKept(t *testing.T) {
 	w := newWorld(t, history)

@@ -2,6 +2,7 @@ package gitread
 
 import (
 	"context"
+	"math"
 
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
@@ -37,12 +38,12 @@ func (a *asking) start() {
 
 // stat returns what objects are, in the order of the ids.
 func (a *asking) stat(ids []gitwire.ObjectID) ([]gitrepo.Object, error) {
-	return a.all("stat", ids, func(lacking []gitwire.ObjectID) ([]gitrepo.Object, error) { return a.git.Stat(lacking...) })
+	return a.all("stat", math.MaxInt64, ids, func(lacking []gitwire.ObjectID) ([]gitrepo.Object, error) { return a.git.Stat(lacking...) })
 }
 
 // read returns objects in the order of the ids, with the contents of those that have at most so many bytes.
 func (a *asking) read(most int64, ids ...gitwire.ObjectID) ([]gitrepo.Object, error) {
-	return a.all("object", ids, func(lacking []gitwire.ObjectID) ([]gitrepo.Object, error) { return a.git.Read(most, lacking...) })
+	return a.all("object", most, ids, func(lacking []gitwire.ObjectID) ([]gitrepo.Object, error) { return a.git.Read(most, lacking...) })
 }
 
 // one is read for an object of one kind: without it, or where it is too large, it fails.
@@ -63,15 +64,15 @@ func (a *asking) key(what string, id gitwire.ObjectID) key {
 	return key{repo: a.v.Repo, what: what, a: id}
 }
 
-// all returns what is kept of objects, and asks for the others. An object is kept only as it was read: with its contents, or when nobody asked for
-// these.
-func (a *asking) all(what string, ids []gitwire.ObjectID, ask func([]gitwire.ObjectID) ([]gitrepo.Object, error)) ([]gitrepo.Object, error) {
+// all returns what is kept of objects, and asks for the others. Of an object that is too large it keeps how large that is.
+func (a *asking) all(what string, most int64, ids []gitwire.ObjectID, ask func([]gitwire.ObjectID) ([]gitrepo.Object, error)) ([]gitrepo.Object, error) {
 	objects := make([]gitrepo.Object, len(ids))
 	var lacking []gitwire.ObjectID
 	var places []int
 	for i, id := range ids {
 		x, ok := a.r.get(a.key(what, id))
-		if objects[i], _ = x.value.(gitrepo.Object); !ok {
+		o, _ := x.value.(gitrepo.Object)
+		if objects[i] = o; !ok || what == "object" && o.Contents == nil && o.Size <= most {
 			lacking, places = append(lacking, id), append(places, i)
 		}
 	}
@@ -85,7 +86,7 @@ func (a *asking) all(what string, ids []gitwire.ObjectID, ask func([]gitwire.Obj
 	}
 	for i, o := range found {
 		objects[places[i]] = o
-		if o.Kind != "" && (what == "stat" || o.Contents != nil && o.Size <= mostObject) {
+		if o.Kind != "" && len(o.Contents) <= mostObject {
 			a.r.put(a.key(what, lacking[i]), kept{value: o}, len(o.Contents))
 		}
 	}

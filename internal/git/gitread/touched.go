@@ -110,7 +110,7 @@ func (a *asking) level(ids []gitwire.ObjectID, read map[gitwire.ObjectID]map[str
 		}
 		for i, o := range objects {
 			entries, err := parseTree(o.Contents)
-			if err != nil || o.Kind != "tree" || o.Contents == nil {
+			if err != nil || o.Kind != "tree" || o.Size > touchedTree {
 				continue
 			}
 			at := map[string]version{}
