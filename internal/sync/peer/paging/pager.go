@@ -273,7 +273,7 @@ func (p *Pager) end() (g page, w window, asked Span) {
 // learn takes what an answer shows of an answer before, and of the order that the relay has.
 func (p *Pager) learn(g page, t told) {
 	h := p.habits
-	begins := !t.uneven && g.newer >= fewNewer && 8*g.newer >= g.n // the answer before did not begin with the newest
+	begins := !t.uneven && g.newer >= fewNewer && (8*g.newer >= g.n || h.nearlyFull(g.n)) // the answer before did not begin with the newest
 	h.wary = h.wary || g.mixed || begins || g.news > 0 && !t.uneven
 	if begins || g.news > 0 {
 		h.wasCut(t.n)
@@ -281,12 +281,15 @@ func (p *Pager) learn(g page, t told) {
 	p.unproven = p.unproven || t.alone && g.news > 0
 }
 
+// nearlyFull reports whether an answer of n events may be a page of a relay that filters its pages once they are full.
+func (h *Habits) nearlyFull(n int) bool { return n >= fewCut && 5*n >= 4*h.most }
+
 // hides reports whether there may be more in a second than the n events that came.
 func (h *Habits) hides(n int, full bool) bool {
 	if h.wary && n < h.most {
 		return n >= fewCut && 4*n >= 3*cmp.Or(h.least, max(h.most, minFullPage))
 	}
-	return full && (n >= minFullPage || h.cut > 0 && n >= h.cut) || h.least > 0 && n >= h.least
+	return full && (n >= minFullPage || h.cut > 0 && n >= h.cut) || h.least > 0 && (n >= h.least || h.nearlyFull(n))
 }
 
 // wasCut records that an answer of n events was cut.
@@ -350,7 +353,7 @@ func (g page) within(second int64) int { return after(g.times, second) - after(g
 
 // doubt notes that a second answer to the same question is another one.
 func (p *Pager) doubt(g page, w window, lacks int) {
-	if w.differs(g, lacks) {
+	if w.differs(g, lacks) || w.again && lacks > 0 && p.habits.nearlyFull(g.n) {
 		p.unproven, p.habits.wary = true, true
 	}
 }
@@ -386,7 +389,7 @@ func (p *Pager) split(g page, w window) {
 		p.push(Span{w.Since, oldest - 1}, window{of: g.n})
 		p.push(Span{oldest, oldest}, window{known: len(g.times)})
 		if oldest < w.Until {
-			p.push(Span{oldest + 1, w.Until}, window{})
+			p.push(Span{oldest + 1, w.Until}, window{told: told{after: oldest, before: oldest, n: g.n}})
 		}
 		return
 	}
@@ -429,7 +432,9 @@ func (p *Pager) complete(g page, w window, asked Span, lacks int) {
 		rest.Until = asked.Until - 1
 	}
 	if below {
-		next.told = told{after: asked.Since, before: g.times[0], n: g.n, uneven: true, alone: g.times[0] == asked.Until}
+		alone := g.times[0] == asked.Until
+		next.told = told{after: asked.Since, before: g.times[0], n: g.n, uneven: true, alone: alone}
+		p.unproven = p.unproven || alone && p.habits.hides(g.n, false)
 	}
 	if below || asked.Since > w.Since {
 		p.push(rest, next)

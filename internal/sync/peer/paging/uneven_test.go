@@ -24,6 +24,35 @@ var shapes = map[string]func(r *rand.Rand, i int) int64{
 	"bursts":    func(_ *rand.Rand, i int) int64 { return int64(i/19) * 1000 },
 }
 
+// TestPagerBelievesNoSecondThatIsNearlyFull: a relay filters its pages once they are full and sorts them, and some seconds have about as many events as a
+// page, or more. A second that lacks an event or two is believed only where no other answer has shown what the relay does.
+func TestPagerBelievesNoSecondThatIsNearlyFull(t *testing.T) {
+	few := 0
+	for name, of := range map[string]habit{"newest first": newestFirst, "oldest first": oldestFirst, "what came first": firstCome, "pile by pile": piles} {
+		for _, burst := range []int{10, 48, 60, 120} {
+			for seed := range uint64(40) {
+				r := rand.New(rand.NewPCG(seed, 77))
+				s := &shelf{limit: 50, habit: tidy(sifted(r, of))}
+				n := 601
+				if seed%2 == 0 {
+					n = 12 * burst
+				}
+				for i := range n {
+					s.events = append(s.events, at(uint64(i*7919%10007), 1_700_000_000+int64(i/burst)*pick2[int64](r, 1, 1000)))
+				}
+				if p, got := read(t, s, Span{0, Forever}, 4000); len(got) >= n-3 && len(got) < n && !p.Unproven() {
+					few++
+				} else if len(got) < n && !p.Unproven() {
+					t.Errorf("%s, %d in a second, seed %d: received %d of %d, as if that were all", name, burst, seed, len(got), n)
+				}
+			}
+		}
+	}
+	if few > 2 {
+		t.Errorf("%d of 640 lack a few events, as if that were all", few)
+	}
+}
+
 // TestPagerBelievesNoPageThatIsNearlyFull: whatever a relay puts into pages that are not of one size, and whether it takes ends for exclusive
 // or not, what is missing in the end is told.
 func TestPagerBelievesNoPageThatIsNearlyFull(t *testing.T) {
