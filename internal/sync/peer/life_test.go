@@ -90,6 +90,7 @@ func birthWith(t testing.TB, seed uint64, change func(*character)) *world {
 	c, cfg := randomCharacter(r), randomConfig(r)
 	c.truncate(r)
 	c.choose(rand.New(rand.NewPCG(seed, 3)))
+	c.sifted = c.page >= 20 && rand.New(rand.NewPCG(seed, 6)).IntN(4) == 0
 	change(&c)
 	w := newWorld(t, seed, c, cfg)
 	w.relay.temper, w.door = randomTemper(w.r), pick[int64](r, 120, 120, 3000)
@@ -325,10 +326,25 @@ func TestLivesWithABoundOfAllFilters(t *testing.T) {
 		w.settle()
 	}
 	for seed := range uint64(min(*lives/5, 30)) {
-		w := birthWith(t, seed+200_000, func(c *character) { c.cost = 60 })
+		w := birthWith(t, seed+200_000, func(c *character) { c.cost = []int{60, 20, 12}[seed%3] })
 		w.live()
 		w.settle()
 	}
+}
+
+// TestLivesWithSiftedPages lives lives in which a relay filters its pages once they are full, whatever it puts into them.
+func TestLivesWithSiftedPages(t *testing.T) {
+	each(t, 300_000, *lives/8, func(t testing.TB, seed uint64, telling bool) {
+		w := birthWith(t, seed, func(c *character) {
+			c.sifted, c.page, c.neg = true, max(20, c.page), "notice"
+			if seed%2 == 0 {
+				c.page = 20
+			}
+		})
+		w.logging = telling
+		w.live()
+		w.settle()
+	})
 }
 
 // TestLivesThatLostConnectionsCost: what a connection was through with is not asked for again without end, and what came to the relay since is.

@@ -145,8 +145,10 @@ func (c *chaos) fake(name string) *testkit.FakeRelay {
 		f.Any = true
 	case 2:
 		f.Inside = true
+	case 3:
+		f.Sifted, f.First = true, c.rare.IntN(2) == 0
 	}
-	if f.First || f.Any || f.Inside {
+	if f.First || f.Any || f.Inside || f.Sifted {
 		f.PageCap, f.Neg = pick(c.rare, 20, 50), pick(c.rare, f.Neg, testkit.NegNotice)
 	}
 	if r.IntN(3) == 0 {
