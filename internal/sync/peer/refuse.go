@@ -56,6 +56,10 @@ func (c *catchup) refused(r *request, text string) {
 		t.doubted = true
 		c.proceed(t)
 	case why == refusal.Full && c.smaller(r):
+	case why == refusal.Full && r.alone && c.live.giveUp():
+		if !t.over {
+			c.park(t)
+		}
 	case c.awaitAuth(r.task, why, r.RequestMode):
 	case r.Kindless && c.demands.kinds.Refused(r.Mode, text):
 		c.park(t)

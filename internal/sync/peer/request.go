@@ -39,6 +39,7 @@ type request struct {
 	undecided int
 	events    int  // that came
 	most      int  // events that are read
+	alone     bool // no other stored request was open when it was sent
 	answered  bool // EOSE came
 	failed    bool // an event could not be decided for a reason of our own
 	begun     time.Duration
@@ -49,6 +50,7 @@ type request struct {
 func (c *catchup) request(t *task, kind asks, f nostr.Filter) *request {
 	r := &request{
 		sub: c.newSub("s"), kind: kind, task: t, RequestMode: c.demands.requestModeOf(t, f), most: *f.Limit + requestRoom, begun: c.now.Mono, progress: c.now.Mono,
+		alone: c.openREQs() == 0,
 	}
 	c.add(r)
 	c.references.count(t)

@@ -27,3 +27,13 @@ func (f *following) lowerTotal() bool {
 	f.limits.LowerTotal()
 	return true
 }
+
+// giveUp has items polled that cannot be followed, as the relay then answers nothing that is stored. It reports whether there were any.
+func (f *following) giveUp() bool {
+	x, rest, ok := f.planner.GiveUp(f.facts())
+	if ok {
+		f.pollInstead(x)
+		f.requeue(rest, f.now.Wall, f.now.Mono, 0)
+	}
+	return ok
+}

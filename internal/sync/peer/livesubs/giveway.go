@@ -52,6 +52,31 @@ func (s *Planner) Unborne(facts Facts) (Unfollowed, bool) {
 	return s.shed(facts, aboveAll)
 }
 
+// GiveUp polls the root events of an open REQ that has more than these, or its repositories where it has none, so that the relay has room for anything
+// stored: its other items are the rest. It reports whether there is such a REQ.
+func (s *Planner) GiveUp(facts Facts) (x Unfollowed, rest []itemset.Lot, ok bool) {
+	for layer := want.LayerRoots; layer > want.LayerAnnouncements; layer-- {
+		i := slices.IndexFunc(s.reqs, func(l *REQ) bool {
+			return l.steady() && !l.Whole && slices.ContainsFunc(l.lots, func(x itemset.Lot) bool { return x.Layer == layer })
+		})
+		if i < 0 {
+			continue
+		}
+		l := s.reqs[i]
+		var out []itemset.Lot
+		for _, x := range l.lots {
+			if x.Layer == layer {
+				out = append(out, x)
+			} else {
+				rest = append(rest, x)
+			}
+		}
+		s.Drop(l)
+		return Unfollowed{REQ: l, Lots: s.poll(facts, out)}, rest, true
+	}
+	return Unfollowed{}, nil, false
+}
+
 // Expendable reports whether there is a REQ that can be given up.
 func (s *Planner) Expendable(w *want.Want) bool { return s.oldest(w, aboveAll) != nil }
 

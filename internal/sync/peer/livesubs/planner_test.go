@@ -662,6 +662,29 @@ func TestTheRelayBearsLess(t *testing.T) {
 	r.expect("", 46)
 }
 
+// Where that is the only way, the root events of a REQ are given up, and then repositories; what else it has is told.
+func TestGivenUp(t *testing.T) {
+	r := newRelay(t, 3, 19)
+	r.queue(append([]want.Item{r.repo}, r.roots...)...)
+	r.make(r.Next(r.facts()))
+	if _, _, ok := r.GiveUp(r.facts()); ok {
+		t.Error("a REQ that is about to open is given up")
+	}
+	r.settle()
+	x, rest, ok := r.GiveUp(r.facts())
+	if !ok || x.REQ == nil || len(rest) != 1 || !slices.Equal(rest[0].Items, []want.Item{r.repo}) || len(r.Polls()) != 1 || r.Len() != 0 {
+		t.Fatalf("%+v, rest %v, %d polls", x, rest, len(r.Polls()))
+	}
+	r.Queue(rest[0])
+	r.tend()
+	if x, rest, ok = r.GiveUp(r.facts()); !ok || rest != nil || len(r.Polls()) != 2 {
+		t.Errorf("then %+v, rest %v, %d polls", x, rest, len(r.Polls()))
+	}
+	if _, _, ok = r.GiveUp(r.facts()); ok {
+		t.Error("nothing is given up")
+	}
+}
+
 // A repository, and a REQ that is about to open, are not given up.
 func TestWhatIsNotGivenUp(t *testing.T) {
 	r := newRelay(t, 1, 19)
