@@ -64,8 +64,8 @@ ifdef SEED
 	go test -count=1 -run '^TestWorlds$$' -v ./internal/test/sim -args -seed $(SEED)
 else
 	@# One process lives its worlds one after the other, so that a seed is the same run each time; two take half the time.
-	go test -count=1 -run '^Test(Worlds|RandomDaysOfHosts)$$' -timeout 24h ./internal/test/sim -args -first $(FIRST) -runs $$(( $(RUNS) / 2 )) & one=$$!; \
-	go test -count=1 -run '^Test(Worlds|RandomDaysOfHosts)$$' -timeout 24h ./internal/test/sim -args -first $$(( $(FIRST) + $(RUNS) / 2 )) -runs $$(( ($(RUNS) + 1) / 2 )); other=$$?; wait $$one && exit $$other
+	go test -count=1 -run '^Test(Worlds|RandomDaysOf.*|TwoArchivesForAMonth)$$' -timeout 24h ./internal/test/sim -args -first $(FIRST) -runs $$(( $(RUNS) / 2 )) & one=$$!; \
+	go test -count=1 -run '^Test(Worlds|RandomDaysOf.*|TwoArchivesForAMonth)$$' -timeout 24h ./internal/test/sim -args -first $$(( $(FIRST) + $(RUNS) / 2 )) -runs $$(( ($(RUNS) + 1) / 2 )); other=$$?; wait $$one && exit $$other
 	@# Worlds of git servers take a tenth of a second each.
 	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/git/gitplan -args -first $$(( 10 * $(FIRST) + 1 )) -runs $$(( 10 * $(RUNS) ))
 endif

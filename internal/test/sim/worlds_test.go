@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	runs   = flag.Int("runs", 20/slower, "how many random worlds are lived")
+	runs   = flag.Int("runs", max(8/slower, 4), "how many random worlds are lived")
 	first  = flag.Uint64("first", 0, "the seed of the first of them")
 	replay = flag.Int64("seed", -1, "live this one world only, and tell it")
 )
