@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -32,10 +31,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childMark) != "" {
 		main()
 	}
-	if flag.Parse(); flag.Lookup("test.parallel").Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
-		_ = flag.Set("test.parallel", "8") // most tests wait for a relay, and few compute
-	}
-	os.Exit(m.Run())
+	os.Exit(testkit.RunWaiting(m))
 }
 
 // child is a graspd in a process of its own.

@@ -81,6 +81,7 @@ func flipped(at int) func([]byte) []byte {
 
 // Whatever is otherwise than the log says, damaged or incomplete is found without a change, and mended as far as it can be.
 func TestDamageIsFoundAndMended(t *testing.T) {
+	t.Parallel()
 	const none, all, tip = 0, 2, 1 // how many of two groups, of the first commit and of the second, are whole afterwards
 	for name, test := range map[string]struct {
 		harm func(x damaged) error

@@ -20,6 +20,7 @@ func someIDs(from, n int) (ids []gitwire.ObjectID) {
 
 // TestOneRepositoryTakesNotAllPromises: nor do all of one owner. What goes over the bound costs the repositories that have most.
 func TestOneRepositoryTakesNotAllPromises(t *testing.T) {
+	t.Parallel()
 	var c recentlyConfirmed
 	at := time.Unix(1_700_000_000, 0)
 	numbered := func(n int) (repo ID) {

@@ -169,6 +169,7 @@ func TestAKillAnywhere(t *testing.T) {
 
 // TestAKillKeepsWhatSomebodyWasToldOf: an object of which somebody is told that it is here while packs are combined is here after a kill, too.
 func TestAKillKeepsWhatSomebodyWasToldOf(t *testing.T) {
+	t.Parallel()
 	c := newClone(t)
 	lost := c.commit("lost", 1, gitwire.ObjectID{})
 	later := &clock{time.Now().Add(15 * 24 * time.Hour)}
@@ -237,6 +238,7 @@ func TestWhatAKillLeavesOfARepositoryIsSweptOut(t *testing.T) {
 // TestWhatAKillLeavesOfPacksGoes: files of packs without an index, which a kill has left of a push or of combined packs, go when packs are
 // combined the next time. The trash keeps them.
 func TestWhatAKillLeavesOfPacksGoes(t *testing.T) {
+	t.Parallel()
 	c := newClone(t)
 	first := c.commit("main", 1, gitwire.ObjectID{})
 	second := c.commit("main", 1, first)

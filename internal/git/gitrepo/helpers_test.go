@@ -18,7 +18,10 @@ import (
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
+
+func TestMain(m *testing.M) { os.Exit(testkit.RunWaiting(m)) }
 
 var theGit = sync.OnceValues(func() (*gitproc.Git, error) { return gitproc.Open(context.Background(), gitproc.Config{CPUs: 4}) })
 

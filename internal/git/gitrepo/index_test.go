@@ -64,6 +64,7 @@ func someSums(n int, seed string, of func(*sum, int)) []sum {
 
 // Ids are found in indexes of every size and shape, one or many at once, those at the ends too.
 func TestIdsAreFoundInIndexes(t *testing.T) {
+	t.Parallel()
 	lowest, highest := sum{}, sum(bytes.Repeat([]byte{0xff}, 20))
 	for name, in := range map[string][]sum{
 		"none": nil, "one": someSums(1, "a", nil), "few": someSums(300, "a", nil), "many": someSums(200_000, "a", nil),

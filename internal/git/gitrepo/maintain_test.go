@@ -257,6 +257,7 @@ func TestReadersKeepTheirPacks(t *testing.T) {
 
 // TestPacksAreCombinedWhileSomebodyLooks: between any two reads of who looks for objects all packs may be replaced.
 func TestPacksAreCombinedWhileSomebodyLooks(t *testing.T) {
+	t.Parallel()
 	c := newClone(t)
 	for _, reader := range []bool{false, true} {
 		for _, before := range []string{"/objects/pack", "/gone", ".idx"} {

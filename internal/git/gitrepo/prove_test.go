@@ -25,6 +25,7 @@ func (c *clone) submodule(parent gitwire.ObjectID) gitwire.ObjectID {
 
 // TestAProofKeepsWhatTipsNeed: no more, whatever the pack has too much or builds on.
 func TestAProofKeepsWhatTipsNeed(t *testing.T) {
+	t.Parallel()
 	c := newClone(t)
 	base := c.commit("main", 20, gitwire.ObjectID{})
 	tip := c.commit("tip", 30, base)

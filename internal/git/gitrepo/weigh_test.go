@@ -69,6 +69,7 @@ func madeOf(add func(*made)) []byte {
 
 // TestWhatAPackWeighs: what git has to make of it counts, and not what was sent.
 func TestWhatAPackWeighs(t *testing.T) {
+	t.Parallel()
 	c := newClone(t)
 	first := c.commit("main", 100, gitwire.ObjectID{})
 	all := c.pack("main")
@@ -286,6 +287,7 @@ func FuzzWeigh(f *testing.F) {
 
 // TestWhatIsLightIsLittle: of packs made at random, with objects and deltas of any sizes written in any way, those are light that make little.
 func TestWhatIsLightIsLittle(t *testing.T) {
+	t.Parallel()
 	chance := mathrand.New(mathrand.NewPCG(3, 4))
 	size := func() uint64 { return chance.Uint64N(1 << chance.IntN(26)) }
 	for range 300 {
@@ -324,6 +326,7 @@ func padded(chance *mathrand.Rand, n uint64) []byte {
 
 // TestLargeObjectsAreRefused: commits, tags and trees, also those that are made of others; files may be as large as they are.
 func TestLargeObjectsAreRefused(t *testing.T) {
+	t.Parallel()
 	d, _ := disk(t)
 	c := newClone(t)
 	main := c.commit("main", 1, gitwire.ObjectID{})

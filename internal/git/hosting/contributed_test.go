@@ -117,6 +117,7 @@ func TestContributorsPushBothWaysRound(t *testing.T) {
 
 // TestContributionsAreMirrored into the announced repository, and never back.
 func TestContributionsAreMirrored(t *testing.T) {
+	t.Parallel()
 	w := forContributors(t)
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	base := r.commit("base")
@@ -296,6 +297,7 @@ func TestLostFilesComeFromContributors(t *testing.T) {
 
 // TestAContributorsPlaceThatIsLost comes back from the announced repository that has mirrored it.
 func TestAContributorsPlaceThatIsLost(t *testing.T) {
+	t.Parallel()
 	w := forContributors(t)
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	base := r.commit("base")

@@ -16,6 +16,7 @@ import (
 // TestACopyHasTheRefsOfItsStore: refs that move between the copy of the store and that of the repositories are put back in the copy,
 // and what came then needs no place in it.
 func TestACopyHasTheRefsOfItsStore(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	r := w.newRepo()
 	first := r.commit("one")

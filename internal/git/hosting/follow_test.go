@@ -78,6 +78,7 @@ func TestPacksThatAreNone(t *testing.T) {
 }
 
 func TestPacksAreCombined(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	for i := range int64(3) {
@@ -129,6 +130,7 @@ func TestADamagedRepositoryHoldsUpNobody(t *testing.T) {
 
 // What was pushed before its event counts as what was pushed after it, and is not taken where there is no room for it.
 func TestBoundsOfUploads(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{Repository: 80_000})
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	base := r.commit("base")
@@ -162,6 +164,7 @@ func TestBoundsOfUploads(t *testing.T) {
 
 // TestFilesOfRefsDoNotWaitForUploads: while the proof of an upload takes long, the files of another repository's refs are written.
 func TestFilesOfRefsDoNotWaitForUploads(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	base := r.commit("base")

@@ -309,6 +309,7 @@ func (s *story) rest() {
 // A relay that is killed anywhere shows what it has acknowledged, and what it shows is whole and as the log says; nobody's push
 // is refused because of it.
 func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	step := 1
 	if raceDetector {
 		step = 7 // each takes ten times as long

@@ -18,6 +18,7 @@ import (
 // TestNewRepositoriesOfAnAddress: an address, a network and an owner may begin so many repositories an hour, and hear when they may go on. The operator
 // and owners whom the operator trusts are not bounded, nor are pushes to what is here.
 func TestNewRepositoriesOfAnAddress(t *testing.T) {
+	t.Parallel()
 	w := openWorld(t, hosting.Limits{Repositories: 10_000}, false, policy.Archive{}, false, extra{trusts: func(pk nostr.PubKey) bool { return pk == key(9) }})
 	r := w.newRepo()
 	tip := r.commit("one")

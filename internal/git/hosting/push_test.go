@@ -22,6 +22,7 @@ import (
 const now = 1_700_000_000
 
 func TestAStoryOfARepository(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	repo := w.announce(1, "tool", now)
 	w.waits(repo)
@@ -73,6 +74,7 @@ func TestAStoryOfARepository(t *testing.T) {
 }
 
 func TestPullRequestsBothWaysRound(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	base := r.commit("base")
@@ -151,6 +153,7 @@ func TestCopiesThatTakeWorkAreMadeInTheBackground(t *testing.T) {
 }
 
 func TestAllWhoAreRuledByAStateFollow(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	both := func(author, other byte) *nostr.Event {
 		pk := key(other)
@@ -263,6 +266,7 @@ func TestTagsThatWereHereBefore(t *testing.T) {
 // TestTenThousandRefs: the largest state that there may be is pushed, served, cloned and shown; a push that moves one of its refs, and
 // one with a ref too few, are told apart.
 func TestTenThousandRefs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	tip := r.commit("one")

@@ -69,6 +69,7 @@ func (r *repo) before(do string) {
 
 // TestGitPrintsWhatAStateSays: whoever pushes something else than a state says reads what to do, ref by ref.
 func TestGitPrintsWhatAStateSays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	url := w.cloneURL(repo)
@@ -179,6 +180,7 @@ func TestGitPrintsWhoDecides(t *testing.T) {
 
 // TestGitPrintsWhatHasMoved: another push comes between what git is shown and what it sends.
 func TestGitPrintsWhatHasMoved(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	repo, r, other := w.announce(1, "tool", now), w.newRepo(), w.newRepo()
 	url := w.cloneURL(repo)
@@ -212,6 +214,7 @@ func TestGitPrintsWhatHasMoved(t *testing.T) {
 
 // TestGitPrintsWhatTipsMayNot: of refs/nostr/ and of all that is no branch and no tag.
 func TestGitPrintsWhatTipsMayNot(t *testing.T) {
+	t.Parallel()
 	w := forContributors(t)
 	repo, other, r := w.announce(1, "tool", now), w.announce(1, "other", now), w.newRepo()
 	url := w.cloneURL(repo)
@@ -273,6 +276,7 @@ func TestGitPrintsWhatTipsMayNot(t *testing.T) {
 
 // TestGitPrintsWhatIsTooMuch: bounds, packs that are not whole, and what is not there at all.
 func TestGitPrintsWhatIsTooMuch(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		limits hosting.Limits
 		want   string
@@ -311,6 +315,7 @@ func TestGitPrintsWhatIsTooMuch(t *testing.T) {
 
 // TestGitPrintsWhatToDoWithAShallowClone: what comes before it may be here, and is enough then; where it is not, git prints what to do.
 func TestGitPrintsWhatToDoWithAShallowClone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	announced, r := w.announce(1, "tool", now), w.newRepo()
 	first := r.commit("one")
@@ -376,6 +381,7 @@ func TestTheDiskOfTheGitDataIsFull(t *testing.T) {
 
 // TestGitPrintsHowLongToWait: a pack that was too much work for git is not the address's last one, and it reads when the next is taken.
 func TestGitPrintsHowLongToWait(t *testing.T) {
+	t.Parallel()
 	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false,
 		extra{processes: gitproc.Limits{Memory: 16 << 20}, proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	repo, r := w.announce(1, "tool", now), w.newRepo()

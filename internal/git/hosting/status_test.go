@@ -14,6 +14,7 @@ import (
 
 // TestWhatIsToldIsBounded: twenty of each, the first that wait and the last that failed, and no long texts of strangers.
 func TestWhatIsToldIsBounded(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	r := w.newRepo()
 	r.commit("one")

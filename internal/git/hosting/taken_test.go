@@ -18,6 +18,7 @@ import (
 
 // TestWhatIsTakenBackIsRefused: a branch that is moved by force, one that is deleted, and a pull request whose event is deleted.
 func TestWhatIsTakenBackIsRefused(t *testing.T) {
+	t.Parallel()
 	w := forContributors(t)
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	url := w.cloneURL(repo)

@@ -72,6 +72,7 @@ func TestTheTrashGoesFirst(t *testing.T) {
 
 // TestManyPacksAreLookedAt: also where nobody fetches.
 func TestManyPacksAreLookedAt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, hosting.Limits{})
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	pushes := func(d string, at int64) {

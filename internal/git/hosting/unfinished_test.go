@@ -100,6 +100,7 @@ func TestUnfinishedPacksTakeHalfOfTheDisk(t *testing.T) {
 
 // TestAFetchedPackThatGivesWayIsCutOff: its next bytes may never come.
 func TestAFetchedPackThatGivesWayIsCutOff(t *testing.T) {
+	t.Parallel()
 	var free atomic.Uint64 // above the floor
 	free.Store(64 << 20)
 	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{space: func() *store.Disk { return &store.Disk{Free: 1<<30 + free.Load(), Floor: 1 << 30} }})
@@ -134,6 +135,7 @@ func TestAFetchedPackThatGivesWayIsCutOff(t *testing.T) {
 
 // TestAPackThatWaitsForItsEventKeepsWhatItTakes: what git needed beside it while it worked on the pack is there for others again.
 func TestAPackThatWaitsForItsEventKeepsWhatItTakes(t *testing.T) {
+	t.Parallel()
 	const size = 400_000
 	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{space: func() *store.Disk { return &store.Disk{Free: 1 << 30} }})
 	repo, r := w.announce(1, "tool", now), w.newRepo()

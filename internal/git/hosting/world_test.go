@@ -35,7 +35,10 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/serve/front"
+	"github.com/graspd/graspd/internal/test/testkit"
 )
+
+func TestMain(m *testing.M) { os.Exit(testkit.RunWaiting(m)) }
 
 // anything is a Verifier for which every signature is genuine.
 type anything struct{}
