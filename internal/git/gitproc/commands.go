@@ -121,11 +121,6 @@ func RepackGeometric() Command {
 	return Command{name: "repack", settings: islands, hands: true, args: []word{"-q", "-n", "-d", "--geometric=2", "--write-midx", "--write-bitmap-index"}}
 }
 
-// Fsck proves that every object is there that refs lead to.
-func Fsck() Command {
-	return Command{name: "fsck", args: []word{"--connectivity-only", "--no-dangling", "--no-progress"}}
-}
-
 // Commits reads ids, some behind ^. It prints the ids of the newest most commits that the plain ids lead to and those behind ^ do not, the newest
 // first; with mainline only along first parents.
 func Commits(most int, mainline bool) Command {
