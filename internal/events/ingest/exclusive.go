@@ -36,16 +36,16 @@ type exclusiveRequest struct {
 // Everybody waits for work, so it must be short and must not wait for the door. Work that returns a refdb.Fault is called again, without the
 // event over which that is. Run must be running.
 func (d *Door) Exclusively(ctx context.Context, work func(*Exclusive) error) error {
-	return d.exclusively(ctx, d.exclusiveRequests, work)
+	return d.hold(ctx, d.exclusiveRequests, work)
 }
 
 // AtLength is Exclusively for work that may take many milliseconds: such work and shorter work take turns, so that who has little to do waits for
 // one that has much, however many there are.
 func (d *Door) AtLength(ctx context.Context, work func(*Exclusive) error) error {
-	return d.exclusively(ctx, d.longRequests, work)
+	return d.hold(ctx, d.longRequests, work)
 }
 
-func (d *Door) exclusively(ctx context.Context, requests chan<- exclusiveRequest, work func(*Exclusive) error) error {
+func (d *Door) hold(ctx context.Context, requests chan<- exclusiveRequest, work func(*Exclusive) error) error {
 	v := exclusiveRequest{work, make(chan error, 1)}
 	select {
 	case requests <- v:

@@ -34,7 +34,7 @@ type touched struct {
 	tips    []refs.PullRequest // served since the batch began
 	gone    []nostr.ID         // pull requests that are served no more
 	anew    bool               // Settle looks at all states
-	authors []nostr.PubKey     // whose announcement came or went, or to whose repository objects came: Settle looks at all states where they have a say
+	authors []nostr.PubKey     // owners with a changed announcement, or with new objects in their repository: Settle looks at all states in which they have a say
 	owners  []nostr.PubKey     // owners whose repository Settle looks at, with an announcement or without
 
 	contributed []nip34.Address // contributed repositories that had anything come or go

@@ -87,7 +87,7 @@ type gathering struct {
 	data   gitData
 	book   *book
 	t      Turn
-	by     *grasp.Set // whose states it reads; nil is everybody
+	by     *grasp.Set // authors of the states that are read; nil is everybody
 	w      refs.Waiting
 	ready  map[nostr.ID]bool
 	seen   map[nostr.ID]bool

@@ -47,7 +47,7 @@ type Config struct {
 	Agent        string // what the server calls itself; "" is graspd
 	Contributors bool   // take pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06)
 	MaxPush      int64  // bytes of the pack of one push; 0 is no bound
-	Pushes       int    // whose packs are taken at once; 0 is 128
+	Pushes       int    // how many send their packs at once; 0 is 128
 	CacheDir     string // directory of the packs being sent
 	CacheBytes   int64  // of packs that are kept for later clients; 0 keeps none
 	FlightBytes  int64  // of packs that are being sent or kept; 0 is 4 GiB
