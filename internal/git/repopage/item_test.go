@@ -324,7 +324,11 @@ func TestASeriesAsMail(t *testing.T) {
 	two := event(7, at+3, nip34.KindPatch, mailOf("2/2] two", "", diff("wrong", "c")), a, e)
 	again := event(7, at+6, nip34.KindPatch, strings.TrimPrefix(mailOf("v2 2/2] two", "", diff("b", "c")), "From abcabcabcabcabcabcabcabcabcabcabcabcabca Mon Sep 17 00:00:00 2001\n"), a, e)
 	first := event(7, at+7, nip34.KindPatch, mailOf("v2 1/2] one", "", diff("a", "b")), a, e)
-	w.put(cover, one, two, again, first)
+	w.put(cover, one, two)
+	if all := w.ask("GET", pathOf(of)+"/patches/"+nip19.Note(cover.ID)+".patch", "*/*").Body.String(); all != one.Content+two.Content {
+		t.Errorf("%q", all)
+	}
+	w.put(again, first)
 	root := "patches/" + nip19.Note(cover.ID)
 	page := w.below(of, root)
 	order(t, page, "<h2>Apply</h2>", `<a href="`+pathOf(of)+"/"+root+`.patch">`, "curl -fsS "+w.rules.Service.CloneURL(of.PubKey, of.D)+"/"+root+".patch | git am -3</pre>", "ngit pr apply nevent1", "Revision 2", `/`+nip19.Note(first.ID)+`.patch">as mail</a>`)

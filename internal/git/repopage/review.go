@@ -136,14 +136,15 @@ func (r *review) read(ctx context.Context, code *gitread.Reader, v gitread.Visit
 	return nil
 }
 
-// began returns where the author says that a version begins, zero where that is nothing that it leads to: a page shows no object by its id alone.
+// began returns where a version parted from the commit at which its author says that it begins; zero where it does not lead there. So a page shows
+// nothing of an object that somebody names.
 func (r *review) began(ctx context.Context, code *gitread.Reader, v gitread.Visit, chosen version) (gitwire.ObjectID, error) {
 	if chosen.base.IsZero() {
 		return chosen.base, nil
 	}
 	base, err := code.MergeBase(ctx, v, chosen.base, chosen.Tip)
 	switch {
-	case err == nil && base == chosen.base:
+	case err == nil:
 		return base, nil
 	case errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitread.ErrCostly), ctx.Err() != nil:
 		return gitwire.ObjectID{}, err
