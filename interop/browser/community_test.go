@@ -116,6 +116,8 @@ func (door) Stats() (s ingest.Stats) {
 	return s
 }
 
+func (door) LastRefused() []status.Refused { return nil }
+
 // hosting is the relay as a host of repositories.
 type hosting struct{}
 

@@ -205,3 +205,5 @@ func (smallDoor) Stats() (s ingest.Stats) {
 	s.Refused[policy.Unrelated][0], s.Refused[policy.Superseded][1], s.Refused[policy.Refuse][0] = 214, 63, 17
 	return s
 }
+
+func (smallDoor) LastRefused() []status.Refused { return nil }
