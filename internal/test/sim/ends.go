@@ -10,7 +10,7 @@ import (
 
 // The order in which the parts of a graspd have to end: against the flow of data, and last those that tell about the others.
 var (
-	endsInOrder  = []string{"public listener", "engine", "reports", "moderator", "relay", "door"}
+	endsInOrder  = []string{"public listener", "lists of the engine", "engine", "reports", "moderator", "relay", "door"}
 	gitParts     = []string{"git sync", "hosting"} // after the engine
 	privateParts = []string{"page history", "private listener"}
 )
@@ -58,7 +58,7 @@ func (e *ends) check(t testing.TB, git, private bool) {
 	t.Helper()
 	want := endsInOrder
 	if git {
-		want = slices.Insert(slices.Clone(want), 2, gitParts...)
+		want = slices.Insert(slices.Clone(want), 3, gitParts...)
 	}
 	if private {
 		want = slices.Concat(want, privateParts)
