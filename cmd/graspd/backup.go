@@ -176,7 +176,7 @@ func request(ctx context.Context, data, base string, q admin.BackupRequest) (*ht
 	if err != nil {
 		return nil, err
 	}
-	r, err := listener{base, data}.do(ctx, http.MethodPost, "/backup", body)
+	r, err := listener{base: base, data: data}.do(ctx, http.MethodPost, "/backup", body)
 	if err != nil {
 		return nil, fmt.Errorf("%s is in use: %w", data, err)
 	}

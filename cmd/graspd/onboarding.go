@@ -30,10 +30,8 @@ func warnNothingHosted(ctx context.Context, n *node.Node) {
 		if found == nil {
 			return
 		}
-		if n.Engine != nil {
-			if ready, _ := n.Engine.Ready(ctx); !ready {
-				continue
-			}
+		if !n.Readiness().Ready {
+			continue
 		}
 		if now := time.Now(); now.Sub(last) >= hostedWarnAgain {
 			last = now

@@ -6,9 +6,9 @@ import (
 	"io"
 	"time"
 
+	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/operate/progress"
 	"github.com/graspd/graspd/internal/status"
-	"github.com/graspd/graspd/internal/sync/relaysync"
 )
 
 // screenOf returns a screen where w is a terminal and the operator wants to see progress, else nil.
@@ -38,16 +38,17 @@ const (
 	catchupCalm = time.Second // more may become wanted within the batch window
 )
 
-// showCatchup draws the progress of the first catch-up until nothing is under way any more, and prints what the catch-up brought.
-func showCatchup(ctx context.Context, e *relaysync.Engine, window time.Duration, s *progress.Screen) {
+// showCatchup draws the progress of the first catch-up until nothing is under way any more, and prints what the catch-up brought, and what is
+// not served yet.
+func showCatchup(ctx context.Context, n *node.Node, window time.Duration, s *progress.Screen) {
 	tick := time.NewTicker(catchupLook)
 	defer tick.Stop()
 	defer s.Clear()
 	begun, moved := time.Now(), time.Now()
 	for {
 		look, cancel := context.WithTimeout(ctx, time.Second)
-		ready, _ := e.Ready(look)
-		c := countCatchup(e.Relays(look))
+		ready := len(n.Engine.CaughtUp(look, 0)) == 0
+		c := countCatchup(n.Engine.Relays(look))
 		cancel()
 		if !ready && c.live == 0 || c.busy > 0 { // it does not wait for relays that fail
 			moved = time.Now()
@@ -56,6 +57,9 @@ func showCatchup(ctx context.Context, e *relaysync.Engine, window time.Duration,
 			s.Clear()
 			if c.live > 0 {
 				fmt.Fprintln(s, c.result(moved.Sub(begun)))
+				if r := n.Readiness(); !r.Ready {
+					fmt.Fprintln(s, r)
+				}
 			}
 			return
 		}

@@ -92,7 +92,7 @@ func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, scre
 	g.Go(func() error { returnMemory(gctx, readMemory, debug.FreeOSMemory); return nil })
 	g.Go(func() error { warnNothingHosted(gctx, n); return nil })
 	if screen != nil && n.Engine != nil {
-		g.Go(func() error { showCatchup(gctx, n.Engine, c.SyncBatchWindow, screen); return nil })
+		g.Go(func() error { showCatchup(gctx, n, c.SyncBatchWindow, screen); return nil })
 	}
 	if c.Check {
 		g.Go(func() error { checkOnce(gctx, &c, thisWorld(), n.Service(), time.After(checkSoon), log); return nil })

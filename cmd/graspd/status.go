@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/against"
 	"github.com/graspd/graspd/internal/operate/statustext"
 )
 
@@ -30,6 +32,7 @@ type statusOptions struct {
 	refused     bool   // list what was not taken
 	health      bool   // ask only whether the relay does its work
 	retry       string // a relay to connect to at once
+	against     string // a relay to compare with
 	every       time.Duration
 	wide        bool // whole lines, whatever the terminal's width
 	width       int  // of tables, in characters; 0 is any
@@ -86,6 +89,7 @@ func (o *statusOptions) settings(env environment) []setting {
 		boolean("watch", "false", "print it again and again, until Ctrl-C", &o.watch),
 		boolean("health", "false", "ask only whether the relay does its work: for a container's health check", &o.health),
 		text("retry", "", "connect at once to the relay with this URL, whatever its failures", &o.retry).as("URL"),
+		text("against", "", "compare this relay with the one at this URL, repository by repository: events by kind, refs, pull requests; exit code 0 where nothing is missing here; with --json print all of it", &o.against).as("URL"),
 		boolean("wide", "false", "show whole lines on a narrow terminal; where the output is no terminal, lines are whole anyway", &o.wide),
 		text("find", "", "show only relays or repositories with this in their name", &o.find).as("WORDS"),
 		text("state", "", "show only relays or repositories in this state, as the operator's page calls it", &o.state).as("STATE"),
@@ -115,6 +119,8 @@ func statusCommand(ctx context.Context, args []string, std stdio, env environmen
 			return err
 		}
 		return statustext.WriteRefused(std.out, r.Refused, o.room(std.out))
+	case o.against != "":
+		return o.compare(ctx, std.out)
 	case !o.watch:
 		o.width = o.room(std.out)
 		return o.show(ctx, std.out)
@@ -231,6 +237,40 @@ func (o statusOptions) printLine(ctx context.Context, out io.Writer, method, pat
 		return findings{line}
 	}
 	_, err = fmt.Fprintln(out, line)
+	return err
+}
+
+// compareTimeout bounds how long the relay may take to compare itself with another one.
+const compareTimeout = 31 * time.Minute
+
+// compare has the relay compare itself with another one, and prints what it found. What is missing, or cannot be read, is an error.
+func (o statusOptions) compare(ctx context.Context, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
+	defer cancel()
+	at := o.listener
+	at.keyless = true
+	code, b, err := at.get(ctx, http.MethodPost, "/against", []byte(url.Values{"url": {o.against}}.Encode()))
+	switch {
+	case err != nil:
+		return err
+	case code == http.StatusBadRequest:
+		return misused([]string{strings.TrimSpace(string(b))})
+	case code != http.StatusOK:
+		return fmt.Errorf("status: %s", strings.TrimSpace(string(b)))
+	}
+	var r against.Report
+	if err := json.Unmarshal(b, &r); err != nil {
+		return fmt.Errorf("status: the comparison: %w", err)
+	}
+	if o.json {
+		_, err = out.Write(b)
+	} else {
+		err = statustext.WriteAgainst(out, r, o.room(out))
+	}
+	if err == nil && r.Missing+r.Unread > 0 {
+		err = findings{fmt.Sprintf("%s are missing here, and the git data of %s could not be read there",
+			safetext.Number(r.Missing, "event or ref", "events and refs"), safetext.Number(r.Unread, "repository", "repositories"))}
+	}
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/contain"
@@ -29,6 +30,7 @@ import (
 	"github.com/graspd/graspd/internal/serve/members"
 	"github.com/graspd/graspd/internal/serve/relay"
 	"github.com/graspd/graspd/internal/serve/web"
+	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/sync/relaysync"
 )
 
@@ -109,6 +111,8 @@ type Node struct {
 	circle  *members.Circle // nil where everybody is served
 	peers   *members.Peers  // nil where everybody is served
 	copying chan struct{}   // full while a backup is under way
+
+	readiness atomic.Pointer[status.Readiness] // as watchFilling saw it last; nil before
 }
 
 // New builds a node. The node answers while Run runs. The caller calls Close in the end.

@@ -53,6 +53,9 @@ func (n *Node) parts(l Listeners) []part {
 	public, private := n.Front.Server(), n.adminServer(pages)
 	serve := serving(public, n.Front.Listener(n.limited(l.Public)))
 	parts := []part{{"public listener", func(ctx context.Context) error { return errors.Join(serve(ctx), n.drain()) }}}
+	if n.fills() {
+		parts = append(parts, part{"readiness", n.watchFilling})
+	}
 	if n.Backups != nil {
 		parts = append(parts, part{"backups", n.Backups.Run})
 	}

@@ -8,6 +8,7 @@
 // The packages:
 //
 //   - admin: how this relay stands, for its operator
+//   - against: what this relay has beside what another one has: what is only there, only here, and why
 //   - backup: one tar of a data directory, which tells whether it is complete; backups that a running relay makes by itself
 //   - conffile: configuration files: keys, values and lines
 //   - doctor: a relay as its users see it, and what to mend

@@ -26,6 +26,7 @@ type GitNeed struct {
 	Objects int    `json:"objects"`
 	Tip     bool   `json:"tip"`   // it is the tip of a pull request
 	Waits   bool   `json:"waits"` // the event is not served for that reason
+	Pushed  bool   `json:"-"`     // a client brought the event, and will probably push the data
 }
 
 // GitServer says how one server answered.

@@ -85,6 +85,7 @@ type Outcome struct {
 	Retry    time.Duration // for how long the server wants to be left alone; 0 where it did not say
 	Brought  []nostr.ID    // events whose git data this fetch completed
 	Requests int           // requests that the fetch made; 0 is not known
+	Useless  bool          // whatever Answer says, the URL leads to no git server, or to one that graspd must not ask
 }
 
 // Answer says how a server answered a fetch.
@@ -100,6 +101,11 @@ const (
 	Refused                // in order: graspd does not take some object that the server sent, or the pack is too large, and so takes nothing
 	Ours                   // graspd itself failed; the fetch says nothing about the server
 )
+
+// inOrder reports whether the server has said what it has for graspd, or that it has nothing.
+func (a Answer) inOrder() bool {
+	return a == Answered || a == Absent || a == TooMuch || a == Refused
+}
 
 // Effects are what the caller does, in this order.
 type Effects struct {

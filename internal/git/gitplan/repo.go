@@ -53,9 +53,10 @@ type turn struct {
 
 // Asked has what the plan knows about one source of a repository.
 type Asked struct {
-	Last   time.Time // wall clock; zero: never
-	Answer Answer
-	Gave   bool // its data made some event complete
+	Last    time.Time // wall clock; zero: never
+	Answer  Answer
+	Gave    bool // its data made some event complete
+	Useless bool
 }
 
 func newRepo(of nip34.Address) *repo { return &repo{of: of, turns: map[grasp.Source]*turn{}} }
@@ -185,6 +186,22 @@ func (r *repo) eligible(now backoff.Now, s grasp.Source) (out []need) {
 	return out
 }
 
+// through reports whether every source has answered in order since something new was lacking, or is useless, and everything was due. A repository of which a
+// fetch is under way is not through, whatever this says.
+func (r *repo) through(now backoff.Now) bool {
+	for _, n := range r.needs {
+		if n.due > now.Mono {
+			return false
+		}
+	}
+	for _, t := range r.turns {
+		if t.began == 0 || t.open || !t.Answer.inOrder() && !t.Useless {
+			return false
+		}
+	}
+	return true
+}
+
 // asked takes note of a fetch that begins. The round of a source is over when there is nothing else to ask it for.
 func (r *repo) asked(now backoff.Now, s grasp.Source, events []nostr.ID, jitter float64) {
 	t := r.turns[s]
@@ -209,7 +226,7 @@ func (r *repo) asked(now backoff.Now, s grasp.Source, events []nostr.ID, jitter 
 // ended takes note of what a source gave.
 func (r *repo) ended(now backoff.Now, f *running, o Outcome) {
 	if t := r.turns[f.Source]; t != nil {
-		t.Asked = Asked{Last: now.Wall, Answer: o.Answer, Gave: t.Gave || len(o.Brought) > 0}
+		t.Asked = Asked{Last: now.Wall, Answer: o.Answer, Gave: t.Gave || len(o.Brought) > 0, Useless: o.Useless}
 		switch {
 		case !f.evicted:
 			t.stopped = 0

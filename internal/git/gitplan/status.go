@@ -68,3 +68,17 @@ func (p *Plan) Lacking(most int) (out []nip34.Address) {
 	}
 	return out
 }
+
+// Through reports of each repository that lacks something whether the search is through for now: every source has answered in order since the
+// repository began to lack something new, or is useless, and none had it. The plan goes on asking them all the same.
+func (p *Plan) Through(now backoff.Now) map[nip34.Address]bool {
+	busy := map[nip34.Address]bool{}
+	for _, f := range p.fetches {
+		busy[f.Of] = true
+	}
+	out := make(map[nip34.Address]bool, len(p.repos))
+	for of, r := range p.repos {
+		out[of] = !busy[of] && r.through(now)
+	}
+	return out
+}

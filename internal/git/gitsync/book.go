@@ -40,6 +40,7 @@ type Lacking struct {
 	Objects int
 	Tip     bool
 	Waits   bool // the event is not served as long as its data is missing
+	Pushed  bool // a client brought the event, and will probably push the data
 }
 
 // Answer is the last answer of a server.
@@ -94,7 +95,7 @@ func (b *book) looked(l refdb.Lack) {
 	p := b.page(l.Of)
 	p.lacks = nil
 	for _, n := range l.Needs {
-		p.lacks = append(p.lacks, Lacking{Event: n.Event.String(), Objects: len(n.IDs), Tip: n.Tip, Waits: n.Came != 0})
+		p.lacks = append(p.lacks, Lacking{Event: n.Event.String(), Objects: len(n.IDs), Tip: n.Tip, Waits: n.Came != 0, Pushed: n.Pushed})
 	}
 	known := map[Source]bool{}
 	for _, s := range l.Sources {
@@ -195,6 +196,18 @@ func (b *book) all() []nip34.Address {
 	out := make([]nip34.Address, 0, len(b.of))
 	for of := range b.of {
 		out = append(out, of)
+	}
+	return out
+}
+
+// awaited returns the repositories that lack data for which an event waits that no client will push.
+func (b *book) awaited() (out []nip34.Address) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for of, p := range b.of {
+		if slices.ContainsFunc(p.lacks, func(l Lacking) bool { return l.Waits && !l.Pushed }) {
+			out = append(out, of)
+		}
 	}
 	return out
 }

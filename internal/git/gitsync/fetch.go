@@ -53,8 +53,18 @@ func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	if notTaken(err) && len(lack.Needs) == 1 && len(f.Needs) == 1 {
 		s.refused.put(lack.Needs[0].IDs)
 	}
+	out.Useless = useless(err)
 	s.count(f, result, text, taking, err)
 	return out
+}
+
+// useless reports whether a URL leads to no git server, or to one that graspd must not ask.
+func useless(err error) bool {
+	if status, is := errors.AsType[*gitfetch.StatusError](err); is {
+		return status.Code >= 400 && status.Code < 500 && status.Code != 408 && status.Code != 429
+	}
+	_, protocol := errors.AsType[*gitfetch.ProtocolError](err)
+	return protocol || errors.Is(err, publicnet.ErrForbidden)
 }
 
 // noLonger returns the events whose data is not missing any more.

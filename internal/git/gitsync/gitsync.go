@@ -48,17 +48,18 @@ type Config struct {
 
 // Sync completes repositories. Any number of goroutines may use it.
 type Sync struct {
-	cfg    Config
-	stirs  stirs
-	looked chan look
-	ended  chan ending
-	quiet  chan uint64
-	heard  chan uint64
-	asks   chan chan Stats
-	told   chan standingAsk
-	over   chan struct{} // closed when Run ends
-	book   book
-	counts counters
+	cfg     Config
+	stirs   stirs
+	looked  chan look
+	ended   chan ending
+	quiet   chan uint64
+	heard   chan uint64
+	asks    chan chan Stats
+	told    chan standingAsk
+	through chan chan map[nip34.Address]bool
+	over    chan struct{} // closed when Run ends
+	book    book
+	counts  counters
 
 	refused refused
 	vain    vain
@@ -72,6 +73,9 @@ type Sync struct {
 
 	upTo uint64          // the number of the last change of rows that lookAround has heard of; owned by it
 	more <-chan struct{} // closed when there are more; owned by lookAround
+
+	behind     bool          // too many were stirred to know each, and no sweep has begun since; owned by lookAround
+	upToLooked atomic.Uint64 // the number of the last change that lookAround has looked at; 0 before it has looked at everything once
 }
 
 // look is what one look at a repository found.
@@ -134,7 +138,7 @@ func New(c Config) *Sync {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Sync{
-		cfg: c, looked: make(chan look), ended: make(chan ending), quiet: make(chan uint64), heard: make(chan uint64), asks: make(chan chan Stats), told: make(chan standingAsk),
+		cfg: c, looked: make(chan look), ended: make(chan ending), quiet: make(chan uint64), heard: make(chan uint64), asks: make(chan chan Stats), told: make(chan standingAsk), through: make(chan chan map[nip34.Address]bool),
 		over: make(chan struct{}), under: map[uint64]context.CancelFunc{},
 		plan: gitplan.New(gitplan.Config{Self: c.Self, Concurrency: c.Concurrency}),
 	}
@@ -177,6 +181,9 @@ func (s *Sync) Run(ctx context.Context) error {
 			s.plan.Returned(u.Host())
 		case answer := <-s.asks:
 			answer <- Stats{Plan: s.plan.Stats(s.cfg.Now())}
+			continue
+		case answer := <-s.through:
+			answer <- s.plan.Through(s.cfg.Now())
 			continue
 		case q := <-s.told:
 			x, ok := s.plan.Standing(s.cfg.Now(), q.of)

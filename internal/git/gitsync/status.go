@@ -47,3 +47,27 @@ func (s *Sync) Repositories(ctx context.Context) map[string]status.GitLack {
 	}
 	return out
 }
+
+// Awaited is a repository that lacks git data for which events of other relays wait.
+type Awaited struct {
+	Of      nip34.Address
+	Through bool // every server has answered, and none has it
+}
+
+// Awaited returns all such repositories, and up to which change of rows (store.Changes) Run has looked for what is missing; 0 before its first
+// look at everything.
+func (s *Sync) Awaited(ctx context.Context) (list []Awaited, looked uint64) {
+	looked = s.upToLooked.Load() // before the book is read, which has it
+	through := map[nip34.Address]bool{}
+	q := make(chan map[nip34.Address]bool, 1)
+	select {
+	case s.through <- q:
+		through = <-q
+	case <-s.over:
+	case <-ctx.Done():
+	}
+	for _, of := range s.book.awaited() {
+		list = append(list, Awaited{of, through[of]})
+	}
+	return list, looked
+}

@@ -66,6 +66,13 @@ func (x *stirs) nudge() {
 	}
 }
 
+// none reports whether nothing waits for a look.
+func (x *stirs) none() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.names) == 0 && !x.all
+}
+
 func (x *stirs) take() (names map[string]bool, push map[nip34.Address]bool, all bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -123,6 +130,16 @@ func (s *Sync) hear() {
 	if all {
 		s.stirs.putAll()
 	}
+	if s.stirs.none() {
+		s.lookedUpTo(at)
+	}
+}
+
+// lookedUpTo notes that whatever the changes up to a number have stirred was looked at.
+func (s *Sync) lookedUpTo(at uint64) {
+	if s.counts.sweeps.Load() > 0 && !s.behind {
+		s.upToLooked.Store(at)
+	}
 }
 
 // lookAtStirred looks at the stirred repositories. all says that there were too many to know each.
@@ -130,6 +147,7 @@ func (s *Sync) lookAtStirred(ctx context.Context) (all bool) {
 	begun := s.cfg.Now().Mono
 	defer func() { s.took = s.cfg.Now().Mono - begun }()
 	s.hear()
+	upTo := s.upTo
 	names, push, all := s.stirs.take()
 	if all {
 		names = nil // the caller looks at all repositories instead
@@ -144,6 +162,8 @@ func (s *Sync) lookAtStirred(ctx context.Context) (all bool) {
 		x.lack.Of, x.push = of, true
 		s.send(ctx, x)
 	}
+	s.behind = s.behind || all
+	s.lookedUpTo(upTo)
 	return all
 }
 
@@ -202,6 +222,8 @@ func (s *Sync) send(ctx context.Context, x look) {
 // it looks at repositories that are stirred meanwhile. again says that too many were stirred to know each, so that another sweep is due.
 func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 	var list addresses
+	upTo := s.upTo
+	s.behind = false
 	err := s.cfg.Host.Announced(ctx, "", list.add)
 	if err == nil {
 		err = s.cfg.Host.Contributed(ctx, list.add)
@@ -251,6 +273,7 @@ func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 		pause.Reset(rest)
 	}
 	s.counts.sweeps.Add(1)
+	s.lookedUpTo(max(upTo, s.upToLooked.Load()))
 	if gathered != nil {
 		s.stirs.nudge()
 	}

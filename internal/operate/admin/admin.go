@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/contain"
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/operate/against"
 	"github.com/graspd/graspd/internal/operate/backup"
 	"github.com/graspd/graspd/internal/operate/nip86"
 	"github.com/graspd/graspd/internal/protocol/grasp"
@@ -40,8 +40,6 @@ type Store interface {
 type Sync interface {
 	// Relays says how the engine stands with every relay that holds a slot.
 	Relays(ctx context.Context) []status.Relay
-	// Ready reports whether the first catch-up with the bootstrap relays is through. If not, it returns the relays that it waits for.
-	Ready(ctx context.Context) (bool, []grasp.RelayURL)
 	// Details returns, for the same relays, what takes long to find out.
 	Details(ctx context.Context) map[grasp.RelayURL]status.Details
 	// Retry connects to a relay at once, dead or not.
@@ -70,6 +68,10 @@ type Node interface {
 	Nothing() *status.Nothing
 	// Changes returns the changes of settings over the public address.
 	Changes() []nip86.Change
+	// Filled says how much of what the bootstrap relays announce is served here; nil where there are none, so that this relay is ready at once.
+	Filled() *status.Readiness
+	// Against compares this relay with another one.
+	Against(context.Context, grasp.RelayURL) (against.Report, error)
 }
 
 // Config says what the pages are made from.
@@ -104,7 +106,10 @@ type Pages struct {
 	c       Config
 	history *history
 	mux     *http.ServeMux
-	paths   []string // the patterns that mux knows
+
+	comparing chan struct{} // full while a comparison is under way
+
+	paths []string // the patterns that mux knows
 
 	rendering    sync.Mutex // guards the fields below
 	last         *view
@@ -129,10 +134,10 @@ func (m *routes) handle(pattern string, h http.HandlerFunc) {
 const patience = 5 * time.Second
 
 // New returns the pages: / for people; /status.json, /repositories.json, /problems.json, /refused.json, /healthz, /readyz, /metrics, /deletion.json,
-// /cases.json, /journal.json and /reports.json for programs; POST /retry, /delete, /restore, /remove, /dismiss and /backup, for those who may.
+// /cases.json, /journal.json and /reports.json for programs; POST /against, and /retry, /delete, /restore, /remove, /dismiss and /backup, for those who may.
 // Requests that a browser makes for another site change nothing.
 func New(c Config) *Pages {
-	p := &Pages{c: c, history: newHistory()}
+	p := &Pages{c: c, history: newHistory(), comparing: make(chan struct{}, 1)}
 	m := &routes{mux: http.NewServeMux()}
 	for _, path := range []string{overviewPage + "{$}", relaysPage, repositoriesPage, relayPage, repositoryPage} {
 		m.handle("GET /"+path, p.page)
@@ -159,6 +164,7 @@ func New(c Config) *Pages {
 		c.handleReports(m)
 	}
 	if c.Node != nil {
+		m.handle("POST /against", p.against)
 		m.handle("POST /backup", c.proven(nobody, c.backup))
 	}
 	p.mux, p.paths = m.mux, m.paths
@@ -205,24 +211,22 @@ func (c Config) health(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, "ok")
 }
 
-// ready answers whether the first catch-up with the bootstrap relays is over. Once it is, it stays so.
-func (c Config) ready(w http.ResponseWriter, r *http.Request) {
-	if c.Sync == nil {
-		answer(w, http.StatusOK, "ready")
-		return
+// ready answers whether what the bootstrap relays announce is served. Once this relay is ready, it stays so.
+func (c Config) ready(w http.ResponseWriter, _ *http.Request) {
+	code, r := http.StatusOK, c.readiness()
+	if !r.Ready {
+		code = http.StatusServiceUnavailable
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
-	defer cancel()
-	ok, waiting := c.Sync.Ready(ctx)
-	if ok {
-		answer(w, http.StatusOK, "ready")
-		return
+	answer(w, code, r.String())
+}
+
+func (c Config) readiness() status.Readiness {
+	if c.Node != nil {
+		if r := c.Node.Filled(); r != nil {
+			return *r
+		}
 	}
-	var names []string
-	for _, u := range waiting {
-		names = append(names, string(u))
-	}
-	answer(w, http.StatusServiceUnavailable, "the initial sync has not finished yet: "+strings.Join(names, ", "))
+	return status.Readiness{Ready: true}
 }
 
 func answer(w http.ResponseWriter, status int, text string) {

@@ -39,7 +39,6 @@ func (s fakeStore) Disk() (store.Disk, error) {
 
 type fakeSync struct {
 	relays  []status.Relay
-	waiting []grasp.RelayURL
 	details map[grasp.RelayURL]status.Details
 	retry   func(grasp.RelayURL) error
 }
@@ -47,9 +46,6 @@ type fakeSync struct {
 func (s fakeSync) Relays(context.Context) []status.Relay                     { return s.relays }
 func (s fakeSync) Details(context.Context) map[grasp.RelayURL]status.Details { return s.details }
 func (s fakeSync) Retry(_ context.Context, u grasp.RelayURL) error           { return s.retry(u) }
-func (s fakeSync) Ready(context.Context) (bool, []grasp.RelayURL) {
-	return len(s.waiting) == 0, s.waiting
-}
 
 func get(t *testing.T, c admin.Config, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
@@ -142,8 +138,8 @@ func TestHealthAndReadiness(t *testing.T) {
 	failed, full, waiting, through := here, here, here, here
 	full.Store = fakeStore{room: store.ErrFull}
 	failed.Store = fakeStore{failed: errors.New("storage failed: broken")}
-	waiting.Sync = fakeSync{waiting: []grasp.RelayURL{"wss://a.example.net", "wss://b.example.net"}}
-	through.Sync = fakeSync{}
+	waiting.Node = whole{filled: &status.Readiness{Relays: []grasp.RelayURL{"wss://a.example.net", "wss://b.example.net"}, Announced: 1}}
+	through.Node = whole{filled: &status.Readiness{Ready: true, Announced: 2, Served: 1}}
 	for _, c := range []struct {
 		name   string
 		config admin.Config
@@ -156,8 +152,8 @@ func TestHealthAndReadiness(t *testing.T) {
 		{"store failed", failed, "/healthz", 503, "storage failed: broken\n"},
 		{"no room", full, "/healthz", 503, store.ErrFull.Error() + "\n"},
 		{"no sync", here, "/readyz", 200, "ready\n"},
-		{"through", through, "/readyz", 200, "ready\n"},
-		{"catching up", waiting, "/readyz", 503, "the initial sync has not finished yet: wss://a.example.net, wss://b.example.net\n"},
+		{"through", through, "/readyz", 200, "ready: 1 of 2 repositories are served\n"},
+		{"catching up", waiting, "/readyz", 503, "not ready: 0 of 1 repository is served; the initial sync has not finished yet: wss://a.example.net, wss://b.example.net\n"},
 	} {
 		w := get(t, c.config, "GET", c.path)
 		if w.Code != c.code || w.Body.String() != c.text || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
@@ -189,6 +185,9 @@ func TestProblems(t *testing.T) {
 	bootstrap := dead
 	bootstrap.Bootstrap, bootstrap.Failures, bootstrap.Cause = true, 61, "connection\nrefused"
 	bootstrap.FailingSince = status.Moment{Time: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	missing := with(fakeStore{})
+	lacks := status.Readiness{Ready: true, Announced: 1, Late: []status.Missing{{Name: "tool"}}}
+	missing.Node = whole{filled: &lacks}
 	withGit := func(err error) admin.Config {
 		c := here
 		c.Git = host{room: err}
@@ -218,6 +217,7 @@ func TestProblems(t *testing.T) {
 			"graspd stores nothing until the next start: broken", told}},
 		{"disk failed for now", with(fakeStore{failed: fmt.Errorf("%w: full", store.ErrPaused)}), []string{
 			"graspd stores nothing for now, and opens its storage anew every minute until that works: storage failed for now: full"}},
+		{"something is missing", missing, []string{lacks.Problem()}},
 		{"none was reached", since(with(fakeStore{}, early)), []string{status.Unreached([]status.Relay{{URL: "wss://r0.example.net", Behind: time.Hour}}, began)}},
 		{"one was reached", since(with(fakeStore{}, early, reached)), nil},
 	} {
@@ -256,19 +256,12 @@ func (stuckSync) Details(ctx context.Context) map[grasp.RelayURL]status.Details 
 	<-ctx.Done()
 	return nil
 }
-func (stuckSync) Ready(ctx context.Context) (bool, []grasp.RelayURL) {
-	<-ctx.Done()
-	return false, nil
-}
 
 func TestAnEngineThatIsBusyHoldsNothingUpForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := here
 		c.Sync = stuckSync{}
 		begun := time.Now()
-		if w := get(t, c, "GET", "/readyz"); w.Code != http.StatusServiceUnavailable {
-			t.Errorf("%d", w.Code)
-		}
 		if w := get(t, c, "GET", "/status.json"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "waiting.example.net") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/against"
 	"github.com/graspd/graspd/internal/operate/backup"
 	"github.com/graspd/graspd/internal/operate/nip86"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/test/testkit"
@@ -114,6 +116,7 @@ func TestBackupIsForWhoeverHoldsTheKey(t *testing.T) {
 
 // whole is a relay as a whole, which makes backups in directories alone.
 type whole struct {
+	filled  *status.Readiness
 	backup  func(dir string) error
 	nothing *status.Nothing
 }
@@ -121,4 +124,8 @@ type whole struct {
 func (w whole) Backup(dir string) error                  { return w.backup(dir) }
 func (whole) Stream(context.Context, backup.Start) error { return errors.New("not here") }
 func (w whole) Nothing() *status.Nothing                 { return w.nothing }
-func (whole) Changes() []nip86.Change                    { return nil }
+func (w whole) Filled() *status.Readiness                { return w.filled }
+func (w whole) Against(context.Context, grasp.RelayURL) (against.Report, error) {
+	return against.Report{}, nil
+}
+func (whole) Changes() []nip86.Change { return nil }

@@ -32,13 +32,13 @@ func (c Config) problems(w http.ResponseWriter, r *http.Request) {
 // Look returns what is wrong now, as /problems.json lists it.
 func (c Config) Look(ctx context.Context) []string {
 	if c.Sync == nil {
-		return c.troubles(ctx, nil)
+		return c.troubles(nil)
 	}
-	return c.troubles(ctx, c.sorted(ctx))
+	return c.troubles(c.sorted(ctx))
 }
 
 // troubles returns what is wrong, also with these relays.
-func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
+func (c Config) troubles(relays []status.Relay) []string {
 	list := []string{}
 	if err := c.Store.Failure(); errors.Is(err, store.ErrPaused) {
 		list = append(list, fmt.Sprintf("graspd stores nothing for now, and opens its storage anew every minute until that works: %v", err))
@@ -71,11 +71,12 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 		return list
 	}
 	if c.Node != nil {
-		if n := c.Node.Nothing(); n != nil && n.Amiss() {
-			if ready, _ := c.Sync.Ready(ctx); ready {
-				list = append(list, "no repository is kept here: "+n.Seen())
-			}
+		if n := c.Node.Nothing(); n != nil && n.Amiss() && c.readiness().Ready {
+			list = append(list, "no repository is kept here: "+n.Seen())
 		}
+	}
+	if text := c.readiness().Problem(); text != "" {
+		list = append(list, text)
 	}
 	if text := status.Unreached(relays, c.Start); text != "" && !c.Start.IsZero() {
 		list = append(list, text)

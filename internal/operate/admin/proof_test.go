@@ -34,7 +34,7 @@ func TestWhatChangesSomethingIsProven(t *testing.T) {
 	tried := 0
 	for _, pattern := range pages.Routes() {
 		path, post := strings.CutPrefix(pattern, "POST ")
-		if !post {
+		if !post || path == "/against" { // which changes nothing
 			continue
 		}
 		tried++

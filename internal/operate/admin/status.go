@@ -27,6 +27,8 @@ type Status struct {
 
 	Nothing *status.Nothing `json:"nothing_carried,omitempty"` // nil while a repository is kept
 
+	Readiness *status.Readiness `json:"readiness,omitempty"` // nil where this relay fills itself from no other
+
 	Changed []nip86.Change `json:"changed,omitempty"` // settings that were changed over the public address
 }
 
@@ -109,6 +111,7 @@ func (c Config) tell(relays []status.Relay) Status {
 	}
 	if c.Node != nil {
 		s.Nothing, s.Changed = c.Node.Nothing(), c.Node.Changes()
+		s.Readiness = c.Node.Filled()
 	}
 	if c.Backups != nil {
 		s.Backups = new(c.Backups.Status())

@@ -18,8 +18,9 @@ type view struct {
 	Status    Status // as in status.json
 	Sync      bool
 	Problems  []string
-	Nothing   *status.Nothing // nil while a repository is kept
-	Relays    []status.Relay  // the worst first
+	Readiness *status.Readiness // nil where this relay fills itself from no other
+	Nothing   *status.Nothing   // nil while a repository is kept
+	Relays    []status.Relay    // the worst first
 	held      *holdings
 	Refusals  []refusalView
 	Git       *status.Git // nil when no repositories are hosted
@@ -64,7 +65,7 @@ func (p *Pages) see(ctx context.Context, now time.Time) *view {
 		relays = p.relays(ctx)
 	}
 	v.Status = p.c.tell(relays)
-	v.Problems, v.Nothing, v.Git = p.c.troubles(ctx, relays), v.Status.Nothing, v.Status.Git
+	v.Problems, v.Nothing, v.Git, v.Readiness = p.c.troubles(relays), v.Status.Nothing, v.Status.Git, v.Status.Readiness
 	v.Relays = slices.Clone(relays)
 	worst(v.Relays)
 	if p.c.Door != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/operate/against"
 	"github.com/graspd/graspd/internal/operate/backup"
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/operate/nip86"
@@ -355,3 +356,7 @@ func (copier) Backup(string) error                        { return nil }
 func (copier) Stream(context.Context, backup.Start) error { return nil }
 func (copier) Nothing() *status.Nothing                   { return nil }
 func (copier) Changes() []nip86.Change                    { return nil }
+func (copier) Filled() *status.Readiness                  { return nil }
+func (copier) Against(context.Context, grasp.RelayURL) (against.Report, error) {
+	return against.Report{}, nil
+}

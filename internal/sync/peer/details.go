@@ -15,8 +15,9 @@ func (p *Peer) parts() []status.Part {
 	}
 	out := make([]status.Part, 0, len(p.want.Repos))
 	for _, r := range p.want.Repos {
-		x := status.Part{Address: p.want.Repository(r.Item).Addresses[0], Roots: r.Roots()}
-		if p.known(r.Item) {
+		repository := p.want.Repository(r.Item)
+		x := status.Part{Address: repository.Addresses[0], Roots: r.Roots()}
+		if p.known(r.Item) && !repository.Claimed {
 			x.Confirmed++
 		}
 		r.EachRoot(func(it want.Item) {

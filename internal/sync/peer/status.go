@@ -31,6 +31,7 @@ func (p *Peer) Status() status.Relay {
 			s.Want = status.Count{Repositories: len(p.want.Repos), Roots: p.wanted.Len() - 1 - len(p.want.Repos)}
 		}
 		s.Confirmed, s.Unproven = p.confirmedCount()
+		s.Confirmed.Repositories = max(0, s.Confirmed.Repositories-p.want.Claims)
 		s.Refused = p.suspects.under.Refused()
 	}
 	if c := p.conn; c != nil {

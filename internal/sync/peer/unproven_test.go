@@ -37,3 +37,24 @@ func TestWhatIsReadAgainIsProven(t *testing.T) {
 		t.Errorf("once it fits into a page: %+v", s)
 	}
 }
+
+// A repository whose announcement waits for git data is not complete here, whatever the relay has answered.
+func TestWhatWaitsIsNotComplete(t *testing.T) {
+	f := newFold(t)
+	f.Await(f.Announce(key(0), "x", 1, []string{us, string(here)}))
+	f.AddAll(f.Announce(key(0), "y", 1, []string{us, string(here)}))
+	f.Step()
+	d := newDriver(t, peer.Config{NoNegentropy: true})
+	d.serve = func(string, []nostr.Filter) []*nostr.Event { return nil }
+	d.connect(f.Wants[here], capacity.Limits{})
+	d.pass(time.Minute)
+	s, complete := d.peer.Status(), 0
+	for _, x := range d.peer.Details().Parts {
+		if x.Complete() {
+			complete++
+		}
+	}
+	if s.Want.Repositories != 2 || s.Confirmed.Repositories != 1 || complete != 1 || !d.peer.AllConfirmed() || s.Phase != status.PhaseLive {
+		t.Errorf("%d complete; %+v", complete, s)
+	}
+}

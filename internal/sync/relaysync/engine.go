@@ -49,7 +49,7 @@ type Engine struct {
 	following chan struct{} // closed when Run answers asks
 	over      chan struct{} // closed when Run answers no more
 	delivered atomic.Uint64 // the position in the feed up to which all Wants have been handed out
-	ready     atomic.Bool   // the first catch-up with all bootstrap relays is through
+	rounds    atomic.Uint64 // catch-ups with all bootstrap relays that are through
 }
 
 // New returns an Engine. It starts nothing; Run does.

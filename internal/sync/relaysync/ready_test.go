@@ -18,9 +18,7 @@ import (
 func (w *world) readyAfter(most time.Duration, wanted ...*nostr.Event) time.Duration {
 	w.t.Helper()
 	for begun := time.Now(); ; {
-		if ok, waiting := w.engine.Ready(w.t.Context()); ok != (len(waiting) == 0) {
-			w.t.Fatalf("ready %v, waits for %v", ok, waiting)
-		} else if ok {
+		if len(w.engine.CaughtUp(w.t.Context(), 0)) == 0 {
 			w.wantStored(wanted...)
 			return time.Since(begun)
 		}
@@ -44,7 +42,7 @@ func TestReadyWhenTheBootstrapRelaysAreThrough(t *testing.T) {
 		if got := w.readyAfter(time.Hour); got != time.Hour {
 			t.Fatalf("ready after %v, without one of its bootstrap relays", got)
 		}
-		if _, waiting := w.engine.Ready(t.Context()); !slices.Equal(waiting, []grasp.RelayURL{otherURL}) {
+		if waiting := w.engine.CaughtUp(t.Context(), 0); !slices.Equal(waiting, []grasp.RelayURL{otherURL}) {
 			t.Errorf("waits for %v", waiting)
 		}
 		other.RefuseDial.Store(false)
@@ -54,7 +52,7 @@ func TestReadyWhenTheBootstrapRelaysAreThrough(t *testing.T) {
 		other.RefuseDial.Store(true)
 		other.Drop()
 		wait(time.Minute)
-		if ok, _ := w.engine.Ready(t.Context()); !ok {
+		if len(w.engine.CaughtUp(t.Context(), 0)) > 0 {
 			t.Error("ready no more")
 		}
 	})
@@ -89,7 +87,7 @@ func TestReadyInSpiteOfTraffic(t *testing.T) {
 		defer w.stop()
 		w.publish(p.ann)
 		for i := range 60 {
-			if ok, _ := w.engine.Ready(t.Context()); ok {
+			if len(w.engine.CaughtUp(t.Context(), 0)) == 0 {
 				return
 			}
 			e := p.later(fmt.Sprint("busy ", i))
@@ -108,7 +106,7 @@ func TestReadyWithoutBootstrapRelays(t *testing.T) {
 		w.start()
 		defer w.stop()
 		begun := time.Now()
-		if ok, _ := w.engine.Ready(t.Context()); !ok {
+		if len(w.engine.CaughtUp(t.Context(), 0)) > 0 {
 			t.Error("not ready")
 		}
 		if s := w.engine.Relays(t.Context()); s != nil || time.Since(begun) > 0 {
@@ -165,8 +163,35 @@ func TestAskedAfterTheEnd(t *testing.T) {
 		if s := w.engine.Relays(t.Context()); s != nil {
 			t.Errorf("%+v", s)
 		}
-		if ok, waiting := w.engine.Ready(t.Context()); ok || len(waiting) != 1 {
-			t.Errorf("ready %v, waits for %v", ok, waiting)
+		if waiting := w.engine.CaughtUp(t.Context(), 0); len(waiting) != 1 {
+			t.Errorf("waits for %v", waiting)
+		}
+	})
+}
+
+// A further round is through when the relays have answered what became wanted since the one before, and no earlier.
+func TestAFurtherRound(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, bootURL)
+		boot := w.net.Relay(bootURL)
+		one, two := newProject("one", 3), newProject("two", 3)
+		boot.Store(append(one.all(), two.all()[1:]...)...)
+		w.start()
+		defer w.stop()
+		w.readyAfter(time.Hour, one.all()...)
+		w.wantAbsent(two.issues...)
+		w.publish(two.ann)
+		for begun := time.Now(); len(w.engine.CaughtUp(t.Context(), 1)) > 0; wait(100 * time.Millisecond) {
+			if time.Since(begun) > time.Hour {
+				t.Fatal("never through")
+			}
+		}
+		w.wantStored(two.all()...)
+		boot.RefuseDial.Store(true)
+		boot.Drop()
+		wait(time.Second)
+		if len(w.engine.CaughtUp(t.Context(), 1)) > 0 || len(w.engine.CaughtUp(t.Context(), 2)) == 0 {
+			t.Error("a round is taken back, or through without the relay")
 		}
 	})
 }

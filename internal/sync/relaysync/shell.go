@@ -24,8 +24,9 @@ type shell struct {
 	logger  *slog.Logger
 
 	bootstrap bool
-	first     peer.FirstCatchup
-	calm      bool // the relay has answered all that it was asked
+	first     peer.FirstCatchup // of the catch-up under way
+	round     uint64            // its number, from 0
+	calm      bool              // the relay has answered all that it was asked
 
 	newest  chan *want.Want // one slot: the newest Want
 	wanted  *want.Want      // the Want that the machine has
@@ -95,9 +96,8 @@ func (p *shell) stop() { close(p.quit) }
 
 // standing says how a relay stands.
 type standing struct {
-	status  status.Relay
-	record  history.Record
-	through bool // the first catch-up of a bootstrap relay is through
+	status status.Relay
+	record history.Record
 }
 
 // call makes the shell run f between two steps, and waits for that. It returns false when f did not come to its end: the shell has ended,
@@ -116,7 +116,7 @@ func (p *shell) call(ctx context.Context, f func(context.Context)) (came bool) {
 
 // standing asks the shell how the relay stands. It returns false when the shell has ended or ctx ended first.
 func (p *shell) standing(ctx context.Context) (s standing, ok bool) {
-	ok = p.call(ctx, func(context.Context) { s = standing{p.machine.Status(), p.machine.Record(), p.first.Through()} })
+	ok = p.call(ctx, func(context.Context) { s = standing{p.machine.Status(), p.machine.Record()} })
 	return s, ok
 }
 

@@ -53,7 +53,7 @@ func (d *Desired) follow(pk nostr.PubKey) {
 		}
 		if c.repo == nil {
 			d.nextOrd++
-			c.repo = &repo{ord: d.nextOrd, owner: c.at.PubKey, d: c.at.D}
+			c.repo = &repo{ord: d.nextOrd, owner: c.at.PubKey, d: c.at.D, claimed: true}
 			c.repo.addrs = []string{c.at.String()}
 			d.names, c.repo.item = d.names.addRepo(newClaimed(c.repo.addrs, c.at.D))
 			c.repo.want = &RepoWant{Item: c.repo.item, Owner: c.repo.owner, Ord: c.repo.ord}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/sync/want"
 )
 
 // An announcement that waits for git data makes its relays known, for states alone, and joins nobody.
@@ -21,6 +22,11 @@ func TestAnAnnouncementThatWaitsMakesItsRelaysKnown(t *testing.T) {
 	if r := w.Repository(w.Repos[0].Item); !r.Claimed {
 		t.Error("everything is asked for what waits")
 	}
+	for r, n := range map[int]int{1: 1, 2: 1, 3: 0} {
+		if w := f.Wants[want.URL(relay(r))]; w.Claims != n {
+			t.Errorf("relay %d: %d claims, want %d", r, w.Claims, n)
+		}
+	}
 	f.Await(f.Announce(a, "elsewhere", 10, []string{relay(4)}))
 	f.Await(f.Issue(12, address(b, "x")))
 	f.Expect(t, map[int]string{4: "none"})
@@ -30,7 +36,7 @@ func TestAnAnnouncementThatWaitsMakesItsRelaysKnown(t *testing.T) {
 	f.Expect(t, map[int]string{1: "x/1/0"})
 	f.Add(waits)
 	f.Expect(t, map[int]string{1: "x/1,2/1 x/2,1/1", 2: "x/1,2/1 x/2,1/1", 3: "x/1,2/1 x/2,1/1"})
-	if w := f.Wants["wss://r1.example.net"]; w.Repository(w.Repos[0].Item).Claimed {
+	if w := f.Wants["wss://r1.example.net"]; w.Repository(w.Repos[0].Item).Claimed || w.Claims != 0 {
 		t.Error("what is served is asked for by its states alone")
 	}
 }
@@ -47,6 +53,9 @@ func TestWhatWaitsNoLongerIsAskedOfNobody(t *testing.T) {
 	f.Remove(all[0].ID)
 	f.Remove(all[1].ID)
 	f.Expect(t, map[int]string{0: "none", 1: "none", 2: "d02/1/0", 20: "d20/1/0", 21: "d21/1/0", 22: "none"})
+	if w := f.Wants[want.URL(relay(0))]; w != nil && w.Claims != 0 {
+		t.Errorf("%d claims are left", w.Claims)
+	}
 	for _, e := range all {
 		f.Remove(e.ID)
 	}

@@ -15,6 +15,7 @@ type repo struct {
 	ord     uint32
 	owner   nostr.PubKey
 	d       string
+	claimed bool       // its announcement waits for git data
 	people  *grasp.Set // as of the last derivation, shared with others; nil = none yet
 	joined  []*addressed
 	sources []*announced // the announcements at the joined addresses

@@ -159,7 +159,7 @@ func (d *Desired) wantOf(u URL) *Want {
 		delete(d.targets, u)
 		return &Want{names: d.names}
 	}
-	w := &Want{Bootstrap: t.bootstrap, Owners: len(t.owners), names: d.names}
+	w := &Want{Bootstrap: t.bootstrap, Owners: len(t.owners), Claims: t.claims, names: d.names}
 	t.fill(w)
 	return w
 }

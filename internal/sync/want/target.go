@@ -12,6 +12,7 @@ type target struct {
 	repos     []*repo  // by ord
 	ords      []uint32 // of repos; side by side, so that a search is quick
 	owners    map[nostr.PubKey]int
+	claims    int // how many of repos wait for git data
 
 	wants   []*RepoWant // of repos, as in the Want handed out last; nil when fill has to gather them anew
 	edition *edition    // of the Want handed out last
@@ -112,6 +113,9 @@ func (d *Desired) assign(r *repo, relays []URL) {
 			t.repos, t.ords = slices.Insert(t.repos, i, r), slices.Insert(t.ords, i, r.ord)
 			t.gather()
 			t.owners[r.owner]++
+			if r.claimed {
+				t.claims++
+			}
 			d.affected[u] = struct{}{}
 		}
 	}
@@ -128,6 +132,9 @@ func (d *Desired) unassign(r *repo, u URL) {
 	t.gather()
 	if t.owners[r.owner]--; t.owners[r.owner] == 0 {
 		delete(t.owners, r.owner)
+	}
+	if r.claimed {
+		t.claims--
 	}
 	d.affected[u] = struct{}{}
 }

@@ -38,6 +38,7 @@ type Want struct {
 	Bootstrap bool             // the operator names the relay: graspd wants announcements of it though no repository names it
 	Owners    int              // distinct owners whose repositories name the relay
 	Repos     []*RepoWant      // by Ord
+	Claims    int              // how many of Repos are announced and wait for git data, so that they are not complete here, whatever the relay answers
 	Mailbox   *mailbox.Mailbox // what graspd asks the relay on behalf of participants; nil = nothing
 	names     *names
 
