@@ -53,6 +53,7 @@ func (n *Node) parts(l Listeners) []part {
 	public, private := n.Front.Server(), n.adminServer(pages)
 	serve := serving(public, n.Front.Listener(n.limited(l.Public)))
 	parts := []part{{"public listener", func(ctx context.Context) error { return errors.Join(serve(ctx), n.drain()) }}}
+	parts = append(parts, part{"disk", n.watchDisk})
 	if n.fills() {
 		parts = append(parts, part{"readiness", n.watchFilling})
 	}

@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
@@ -168,6 +170,7 @@ func (w *writer) tell(answers []answer) {
 		if telling && a.verdict.Outcome == policy.Accept {
 			w.door.logged(a.item)
 		}
+		w.door.logRefusal(a)
 		if id := a.item.event.ID; !a.item.stands && !w.orphans.has(id) {
 			done = append(done, id)
 		}
@@ -182,6 +185,13 @@ func (w *writer) tell(answers []answer) {
 	}
 	w.door.forgetCopies(done)
 	w.door.answered(answers)
+}
+
+// logRefusal logs that a client is refused an announcement or a state.
+func (d *Door) logRefusal(a answer) {
+	if e := a.item.event; a.item.from == store.Direct && !a.verdict.OK() && nip34.Is(e.Kind, nip34.Hosted) {
+		d.log.Info("event refused", "event", e.ID, "kind", e.Kind, "cause", safetext.Printable(a.verdict.Reason))
+	}
 }
 
 // logged logs one stored event.

@@ -44,6 +44,7 @@ func (f *follower) take(h *Host) error {
 			failed = errors.Join(failed, err)
 			continue
 		}
+		tellFirst(h.cfg.Logger, r)
 		h.jobs.push(job{kind: changed, of: r.Of})
 	}
 	return failed

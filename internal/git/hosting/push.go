@@ -29,6 +29,7 @@ type push struct {
 	counted  int64     // bytes of it that its uploads were last counted with
 	held     bool      // its quarantine waits for events from now on
 	landed   bool      // what it brought is in the repository
+	bytes    int64     // of the objects that it brought, on disk
 }
 
 // Push does all of a push but HTTP. When it returns, the events that waited for it are durable and served, and the files of refs are written.
@@ -38,8 +39,10 @@ func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult 
 	}}
 	h.counts.pushing.Add(1)
 	defer h.counts.pushing.Add(-1)
+	began := h.cfg.Now()
 	verdict, err := p.do(ctx)
 	result := p.result(verdict, err)
+	p.tell(began, verdict, result, err)
 	h.counts.pushed(verdict, err)
 	h.refused(c.Of, result, err)
 	if err != nil || verdict.Refused() {
@@ -177,6 +180,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	if err != nil {
 		return v, p.naming(err)
 	}
+	p.bytes = proof.Bytes
 	if err := p.h.fits(ctx, p.opened.Repository, proof.Bytes); err != nil {
 		return v, err
 	}

@@ -1,8 +1,6 @@
 package hosting
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -114,14 +112,7 @@ func (r *refusals) newest() []status.Refusal {
 
 // refused notes a push that failed, or of which a ref was refused.
 func (h *Host) refused(of nip34.Address, result githttp.PushResult, err error) {
-	why := ""
-	for _, o := range result.Outcomes {
-		why = cmp.Or(why, o.Refused)
-	}
-	if errors.Is(err, context.Canceled) {
-		why = "whoever pushed has left, or this server was stopped"
-	}
-	if why != "" {
+	if why := whyRefused(result, err); why != "" {
 		h.refusals.add(refusal(h.cfg.Now(), of, why))
 	}
 }

@@ -41,6 +41,7 @@ type Engine struct {
 	records *records                      // owned by Run
 	crowded bool                          // more relays are wanted than there are slots; owned by Run
 	whole   *wholeSet                     // shared by the peers
+	alike   alike                         // shared by the peers
 
 	mailboxes *mailbox.Fold // owned by Run; nil = graspd asks no mailboxes
 

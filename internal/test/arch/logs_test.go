@@ -29,9 +29,9 @@ var logKeys = map[string]string{
 	"dir": "a directory", "error": "an error of graspd's own", "event": "id of an event", "failing": "for how long it has failed", "filter": "a filter (NIP-01)",
 	"found_by": "what found it: catchup or daily", "fault_in": "what the fault ended: the connection to a relay (its URL), a client, or a part of graspd", "from": "who brought it: a relay's URL, a client's address", "kind": "kind of the event",
 	"left": "how many are left", "left_out": "how many lines like this one graspd left out, as there were too many", "message": "what the key-value store says",
-	"most": "how many there may be", "node": "one of the demo's relays", "part": "which part of graspd", "place": "the function and line that is at fault", "problem": "a sentence about a setting, or about what is to be mended", "served": "how many repositories are served", "state": "how this relay stands, in a sentence", "quick": "whether graspd was away for a moment only, and asks for what is new",
+	"most": "how many there may be", "node": "one of the demo's relays", "part": "which part of graspd", "place": "the function and line that is at fault", "problem": "a sentence about a setting, or about what is to be mended", "signed_by": "npub of who has signed what was pushed", "served": "how many repositories are served", "state": "how this relay stands, in a sentence", "quick": "whether graspd was away for a moment only, and asks for what is new",
 	"relay": "URL of another relay", "repositories": "how many repositories", "repository": "address of a repository", "stack": "of the goroutine, once for each place", "steps": "how many requests it took", "subject": "author, repository or event that the operator has decided about", "text": "what another relay wrote",
-	"operator": "npub of whoever runs the relay", "file": "name of a file", "bytes": "size of the file", "took": "how long it took",
+	"operator": "npub of whoever runs the relay", "file": "name of a file", "bytes": "size of the file, or of what was pushed", "took": "how long it took",
 	"to": "the relay that gets the room", "wait": "time until the next try", "waiting": "how many relays wait for their turn",
 }
 

@@ -171,6 +171,9 @@ func (d *Desk) follow() (changed <-chan struct{}, moved bool, err error) {
 		switch {
 		case x.Event != nil:
 			d.put(x.Event)
+			if r, is := d.all[x.Event.ID]; is && r.Subject.Sort != 0 {
+				d.cfg.Logger.Info("somebody has reported what is here: graspd reports shows it", "subject", r.Subject.String(), "from", r.By.String())
+			}
 		case x.Waits == nil:
 			delete(d.all, x.Removed)
 		}
