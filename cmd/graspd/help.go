@@ -72,7 +72,7 @@ const helpWidth = 100
 
 // usage writes the help of graspd as a whole.
 func usage(w io.Writer) {
-	fmt.Fprint(w, "graspd is a Nostr relay for git collaboration that also hosts the repositories. It fetches what it misses\nfrom the relays and git servers that the repositories name.\n\n")
+	fmt.Fprint(w, "graspd is a Nostr relay for git collaboration that also hosts the repositories. It keeps\nthem complete, with what other relays and git servers have of them.\n\n")
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  graspd %-10s %-16s %s\n", c.name, c.args, c.about)
 	}

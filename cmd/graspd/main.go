@@ -1,5 +1,5 @@
-// Command graspd is a Nostr relay for git collaboration (NIP-34) that also hosts the repositories. It fetches what it misses from the relays
-// and git servers that the repositories name.
+// Command graspd is a Nostr relay for git collaboration (NIP-34) that also hosts the repositories. It gets from other
+// relays and git servers whatever these have of its repositories and it does not have yet.
 package main
 
 import (

@@ -121,6 +121,10 @@ func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
 	if n.Remote() {
 		fmt.Fprintf(w, "for the operator elsewhere, who signs in: open %s%s\n", n.Service().WebURL(), signin.Path)
 	}
+	if c.HostsGit {
+		fmt.Fprintf(w, "to host a repository, with ngit (https://ngit.dev), in the repository: ngit init --grasp-server %s, then git push\n", n.Service().ServerName())
+		fmt.Fprintf(w, "everybody clones it from %s/<npub>/<identifier>.git, and ngit from nostr://<npub>/<identifier>\n", n.Service().WebURL())
+	}
 	fmt.Fprintf(w, "to have a repository kept here, add this to the relays tag of its announcement: %s\n", n.Service().RelayURL())
 	if c.HostsGit {
 		fmt.Fprintf(w, "and this to its clone tag: %s/<npub>/<identifier>.git\n", n.Service().WebURL())

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -53,11 +54,15 @@ func (n Nothing) Listed() string {
 // Remedies returns what the operator can do, a sentence each.
 func (n Nothing) Remedies() []string {
 	publish := "publish an announcement (kind 30617) with " + n.Relay + " in its relays tag"
+	var out []string
 	if n.Web != "" {
+		_, server, _ := strings.Cut(n.Relay, "wss://")
+		out = append(out, "with ngit (https://ngit.dev), in a repository: ngit init --grasp-server "+cmp.Or(server, n.Relay)+", then git push; everybody clones it from "+n.Web+"/<npub>/<identifier>.git")
+		publish = "or by hand: " + publish
 		publish += " and " + n.Web + "/<npub>/<identifier>.git in its clone tag"
 	}
-	out := []string{publish, "or bring events of repositories that list this relay: stop graspd, and " + n.importing(),
-		"or carry repositories that do not list this relay, too: start graspd with --archive and npubs, identifiers, URLs of relays to mirror (wss://…), or all"}
+	out = append(out, publish, "or bring events of repositories that list this relay: stop graspd, and "+n.importing(),
+		"or carry repositories that do not list this relay, too: start graspd with --archive and npubs, identifiers, URLs of relays to mirror (wss://…), or all")
 	if len(n.Names) > 0 {
 		out = append(out, "or, where one of these names is this relay's, start graspd with that as --domain")
 	}

@@ -43,10 +43,16 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 	}
 	if held {
 		return Verdict{Withdraw, fmt.Sprintf("blocked: this version does not have this relay (%s) in its relays tag, so the "+
-			"announcement leaves it; to stay, add it and publish again", r.Service.RelayURL())}, nil
+			"announcement leaves it; to stay, add it and publish again (with ngit: %s)", r.Service.RelayURL(), r.ngit())}, nil
 	}
 	return Verdict{Unlisted, fmt.Sprintf("blocked: this relay (%s) is not in the relays tag of the announcement; "+
-		"add it and publish again", r.Service.RelayURL())}, nil
+		"add it and publish again (with ngit: %s)", r.Service.RelayURL(), r.ngit())}, nil
+}
+
+// ngit returns the commands of ngit that add this service to a repository: to one that ngit announced, and to one that it did not.
+func (r Rules) ngit() string {
+	name := r.Service.ServerName()
+	return "ngit repo edit --add-grasp-server " + name + ", or at first ngit init --grasp-server " + name
 }
 
 // noClone refuses an announcement that lists this service as a relay, but has no clone URL of it.
@@ -59,7 +65,7 @@ func (r Rules) noClone(of *nip34.Announcement, held bool) Verdict {
 		}
 		return Verdict{Unlisted, "invalid: " + text}
 	}
-	mend := fmt.Sprintf("add %s and publish again", r.Service.CloneURL(a.PubKey, a.D))
+	mend := fmt.Sprintf("add %s and publish again (with ngit: %s)", r.Service.CloneURL(a.PubKey, a.D), r.ngit())
 	if held {
 		return Verdict{Withdraw, "blocked: this version has no clone URL of this service, so the announcement leaves it; to stay, " + mend}
 	}

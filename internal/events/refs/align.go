@@ -72,6 +72,12 @@ func (j *judge) refuseStale(moving, stale []int) {
 	}
 }
 
+// noState says that no state is there for the push, and how one comes.
+func (j *judge) noState() {
+	j.line(j.say.noState())
+	j.v.Lines = append(j.v.Lines, j.say.stateBy()...)
+}
+
 func (j *judge) line(s string) { j.v.Lines = append(j.v.Lines, s) }
 
 // explain refuses the commands that change something. It says what keeps the push from the state that the pusher most likely means: a state
@@ -112,14 +118,14 @@ func (j *judge) explain(moving []int, changes, after Set) {
 		j.differ(*e.open, changes, after)
 	case e.older != nil: // somebody's that waits from before, or the pusher's, whose clock is behind
 		refuse(NoState, refusedNoState)
-		j.line(j.say.noState())
+		j.noState()
 		j.line(j.say.older(*e.older, ruling))
 	case e.invited != nil:
 		refuse(NotMaintainer, refusedAuthor)
 		j.line(j.say.notMaintainer(e.invited.Author, true))
 	default:
 		refuse(NoState, refusedNoState)
-		j.line(j.say.noState())
+		j.noState()
 	}
 }
 

@@ -2,6 +2,7 @@ package refs
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/safetext"
@@ -118,6 +119,19 @@ type speech struct {
 
 func (s speech) noState() string {
 	return fmt.Sprintf("no state event for this push: publish your repository state (kind 30618) to %s first, then push again", s.relay)
+}
+
+// stateBy says in lines how ngit pushes with a state, and what a contributor does.
+func (s speech) stateBy() []string {
+	return []string{
+		"with ngit: git remote set-url origin " + s.nostrURL() + ", then git push origin: that publishes the state first",
+		"if you do not maintain the repository: push a branch pr/<name> there, which opens a pull request",
+	}
+}
+
+// nostrURL returns the repository's URL for ngit, with this relay as the one to ask.
+func (s speech) nostrURL() string {
+	return "nostr://" + nip19.Npub(s.of.PubKey) + "/" + grasp.Escape(strings.TrimPrefix(string(s.relay), "wss://")) + "/" + grasp.Escape(s.of.D)
 }
 
 // differs returns a line about a ref that would not be where the state wants it once the push is done.

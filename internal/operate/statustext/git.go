@@ -13,11 +13,14 @@ import (
 // printGit prints the state of hosting, in lines of at most width characters; a width of 0 allows any number.
 func printGit(w io.Writer, g status.Git, now time.Time, width int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "git: %s with data, %s; under way: %s, %s; waiting: %s, %s\n",
-		repositories(g.Repositories), g.Bytes, safetext.Number(g.Pushes, "push", "pushes"), safetext.Number(g.Fetches, "fetch", "fetches"),
-		events(g.Waiting), safetext.Number(g.Uploads, "upload", "uploads"))
+	fmt.Fprintf(&b, "git: %s with data, %s%s%s\n", repositories(g.Repositories), g.Bytes,
+		counted("; under way: ", counts{g.Pushes, "push", "pushes"}, counts{g.Fetches, "fetch", "fetches"}),
+		counted("; waiting: ", counts{g.Waiting, "event", "events"}, counts{int64(g.Uploads), "upload", "uploads"}))
 	processes := table{{"PROCESSES", "RUNNING", "QUEUED", "REFUSED", "ENDED", "FAILED"}}
 	for _, p := range g.Processes {
+		if p.Running+p.Queued == 0 && p.Refused+p.Ended+p.Failed == 0 {
+			continue
+		}
 		processes = append(processes, []string{p.Kind, plainNumber(uint64(p.Running)), plainNumber(uint64(p.Queued)), plainNumber(p.Refused), plainNumber(p.Ended), plainNumber(p.Failed)})
 	}
 	lack := gitTable("LACKS GIT DATA", "LACKS")
@@ -36,8 +39,7 @@ func printGit(w io.Writer, g status.Git, now time.Time, width int) error {
 	}
 	titled(&b, processes, width)
 	if s := g.Sync; s != nil {
-		fmt.Fprintf(&b, "\nlacking git data: %s; under way: %s from other servers, which have completed %s (%s); left alone for a while: %s\n",
-			repositories(s.Lacking), safetext.Number(s.Fetching, "fetch", "fetches"), events(s.Brought), s.Bytes, safetext.Number(s.Resting, "server", "servers"))
+		b.WriteString(fromOthers(*s))
 		if s.Looked < s.ToLook {
 			fmt.Fprintf(&b, "%d of %d repositories checked for what they lack\n", s.Looked, s.ToLook)
 		}
@@ -48,6 +50,40 @@ func printGit(w io.Writer, g status.Git, now time.Time, width int) error {
 	b.WriteByte('\n')
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// fromOthers says how the search for git data goes; "" where there is nothing to say.
+func fromOthers(s status.GitSync) string {
+	text := counted("; without git data that events name: ", counts{int64(s.Lacking), "repository", "repositories"}) +
+		counted("; being fetched from other servers: ", counts{int64(s.Fetching), "fetch", "fetches"}) +
+		counted("; left alone for a while: ", counts{int64(s.Resting), "server", "servers"})
+	if s.Brought > 0 {
+		text += fmt.Sprintf("; completed by other servers: %s (%s)", events(s.Brought), s.Bytes)
+	}
+	if text == "" {
+		return ""
+	}
+	return "\n" + strings.TrimPrefix(text, "; ") + "\n"
+}
+
+// counts is a number of things.
+type counts struct {
+	n         int64
+	one, more string
+}
+
+// counted lists those of the numbers that are not 0, after a text; "" where all are 0.
+func counted(text string, all ...counts) string {
+	var parts []string
+	for _, c := range all {
+		if c.n != 0 {
+			parts = append(parts, safetext.Number(c.n, c.one, c.more))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return text + strings.Join(parts, ", ")
 }
 
 // titled prints an empty line and the table, if the table has a row besides its titles.

@@ -24,6 +24,9 @@ func (s Service) clientPath(owner nostr.PubKey, identifier string) string {
 	return nip19.Npub(owner) + "/" + Escape(hint) + "/" + Escape(identifier)
 }
 
+// ServerName returns this service as ngit takes it after --grasp-server: the host where it has a certificate.
+func (s Service) ServerName() string { return strings.TrimPrefix(string(s.RelayURL()), "wss://") }
+
 // maxWebURL is the longest link, in bytes, that WebPages returns.
 const maxWebURL = 500
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,7 @@ type pageView struct {
 	Rates        front.Rates
 	Relay        grasp.RelayURL // the URL for a relays tag
 	HTTP         string         // the URL for a browser
+	Server       string         // this service as ngit takes it; "" where it hosts no repositories
 	Base         string         // the path of the service, "" for the whole host
 	Style        template.CSS
 	About        template.HTML // the operator's own text; "" is none
@@ -46,13 +48,16 @@ type page struct {
 }
 
 func newPage(d nip11.Document, about string, look web.Look, rates front.Rates, s grasp.Service) (*page, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{"bytes": inBytes, "host": hostOf}).Parse(pageSource)
+	t, err := template.New("page").Funcs(template.FuncMap{"bytes": inBytes, "host": hostOf, "inSentence": inSentence}).Parse(pageSource)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}
 	view := pageView{Document: d, Rates: rates, Relay: s.RelayURL(), Base: s.Base()}
 	view.HTTP = "http" + strings.TrimPrefix(string(view.Relay), "ws")
 	view.Style, view.Icon = look.Style(), look.Icon()
+	if slices.Contains(d.SupportedGRASPs, "GRASP-01") {
+		view.Server = s.ServerName()
+	}
 	if view.Document.Icon != "" && !strings.HasPrefix(view.Document.Icon, "data:") {
 		view.Icon = template.URL(view.Document.Icon)
 	}
@@ -106,6 +111,9 @@ func inBytes(n int) string {
 	}
 	return fmt.Sprintf("%d bytes", n)
 }
+
+// inSentence returns a sentence as it stands within another one.
+func inSentence(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
 // hostOf returns the host of a link, as a short text for the link.
 func hostOf(link string) string {
