@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race quick vuln lint fuzz mutate crash hostile nightly scale load siege bench microbench interop clients compliance audit browser libsecp256k1 docs demo sim release
+.PHONY: help build test race quick vuln lint fuzz mutate crash hostile nightly scale load siege bench microbench interop clients compliance audit browser libsecp256k1 docs demo sim release image
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -107,9 +107,12 @@ libsecp256k1: ## build with libsecp256k1 to check signatures, and test that; ins
 	CGO_ENABLED=1 go test -tags libsecp256k1 ./internal/protocol/bip340 ./internal/protocol/nostr
 	CGO_ENABLED=1 go build -tags libsecp256k1 -o /dev/null ./cmd/graspd
 
-release: ## archives, packages, SBOMs and checksums of the commit that is checked out, made twice, into dist/; VERSION names it
+release: ## archives, packages, SBOMs and checksums of the commit that is checked out, made twice, into dist/; VERSION names it, MAINTAINER, SUPPORT and HOME_URL say who makes it
 	@# A module of its own: what makes packages is no part of what is in them.
-	cd release && go run . -root .. -out ../dist $(if $(VERSION),-version '$(VERSION)') $(if $(SYSTEMS),-systems '$(SYSTEMS)') $(if $(ONCE),-once) $(if $(WARM),-warm)
+	cd release && go run . -root .. -out ../dist $(if $(VERSION),-version '$(VERSION)') $(if $(SYSTEMS),-systems '$(SYSTEMS)') $(if $(ONCE),-once) $(if $(WARM),-warm) $(if $(MAINTAINER),-maintainer '$(MAINTAINER)') $(if $(SUPPORT),-support '$(SUPPORT)') $(if $(HOME_URL),-home '$(HOME_URL)')
+
+image: ## the image of a container, named VERSION, for DOCKER (docker)
+	$(or $(DOCKER),docker) build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t graspd:$(or $(VERSION),latest) .
 
 docs: ## write the pages that are made from the source, and the picture of the operator's page
 	go test ./internal/test/arch -run LogLines -args -update

@@ -35,7 +35,10 @@ func (b build) archived(binary string, made []text) ([]packed, error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, more...)
+		for _, f := range more {
+			f.body = b.named(f.to, f.body)
+			files = append(files, f)
+		}
 	}
 	return files, nil
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,6 +17,23 @@ type build struct {
 	commit
 	source, out string // directories that it makes
 	cache       string // of the compiler; "" is the usual one
+	credits
+}
+
+// credits are what a release says of those who make it.
+type credits struct {
+	maintainer string // name <address>, as packages want it
+	support    string // where people ask, and report faults
+	home       string // where the source and the releases are
+}
+
+// named writes the version into what starts the image of a release, which otherwise takes the latest.
+func (b build) named(name string, body []byte) []byte {
+	if path.Base(name) != "compose.yml" {
+		return body
+	}
+	body = bytes.ReplaceAll(body, []byte("${VERSION:-latest}"), []byte("${VERSION:-"+b.version+"}"))
+	return bytes.ReplaceAll(body, []byte("VERSION: ${VERSION:-}"), []byte("VERSION: ${VERSION:-"+b.version+"}"))
 }
 
 // all makes everything for all systems.

@@ -23,6 +23,11 @@ func main() {
 	systems := flag.String("systems", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "systems to build for")
 	once := flag.Bool("once", false, "make it once and do not see whether it can be made again")
 	warm := flag.Bool("warm", false, "let the second time use what the compiler has kept of the first, which tells less and is soon done")
+	const home = "https://github.com/graspd/graspd"
+	var c credits
+	flag.StringVar(&c.maintainer, "maintainer", "The graspd authors <graspd@localhost>", "who maintains the packages, as Name <address>")
+	flag.StringVar(&c.support, "support", home+"/issues", "where people ask, and report faults")
+	flag.StringVar(&c.home, "home", home, "where the source and the releases are")
 	flag.Parse()
 	times := []string{"", "cache"}
 	switch {
@@ -31,14 +36,14 @@ func main() {
 	case *warm:
 		times[1] = ""
 	}
-	if err := run(ctx, *root, *out, *version, *systems, times); err != nil {
+	if err := run(ctx, *root, *out, *version, *systems, times, c); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
 // run makes everything as many times as there are names of directories in which the compiler keeps what it has made; "" is its usual one.
-func run(ctx context.Context, root, out, version, systems string, times []string) (err error) {
+func run(ctx context.Context, root, out, version, systems string, times []string, c credits) (err error) {
 	targets, err := parseTargets(systems)
 	if err != nil {
 		return err
@@ -55,7 +60,7 @@ func run(ctx context.Context, root, out, version, systems string, times []string
 	// The second tree has another path, of another length: nothing of a path may show in what is made.
 	made := []string{filepath.Join(work, "dist"), filepath.Join(work, "again", "dist")}
 	for i, cache := range times {
-		b := build{commit: tip, source: filepath.Join(filepath.Dir(made[i]), "source"), out: made[i]}
+		b := build{commit: tip, credits: c, source: filepath.Join(filepath.Dir(made[i]), "source"), out: made[i]}
 		if cache != "" {
 			b.cache = filepath.Join(work, cache)
 		}

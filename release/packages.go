@@ -53,9 +53,9 @@ func (b build) packageOf(t target, binary string, made []text) (*nfpm.Info, erro
 	stage := filepath.Join(filepath.Dir(b.source), "stage", t.String())
 	info := &nfpm.Info{
 		Name: "graspd", Arch: t.arch, Platform: t.os, Version: b.version, Section: "net", Priority: "optional",
-		Maintainer: "The graspd authors <graspd@localhost>", License: "MIT", MTime: b.at,
-		Description: "Nostr relay for git collaboration\nIt hosts git repositories (NIP-34, GRASP) and keeps them complete, events and git data alike.",
-		Homepage:    "https://github.com/graspd/graspd",
+		Maintainer: b.maintainer, License: "MIT", MTime: b.at,
+		Description: "Nostr relay for git collaboration\nIt hosts git repositories (NIP-34, GRASP) and keeps them complete, events and git data alike.\nQuestions and faults: " + b.support,
+		Homepage:    b.home,
 	}
 	info.RPM.BuildHost, info.RPM.Summary = "localhost", "Nostr relay for git collaboration"
 	scripts := filepath.Join(b.source, "deploy", "package")
@@ -121,6 +121,7 @@ func (b build) packageOf(t target, binary string, made []text) (*nfpm.Info, erro
 			if path.Dir(to) == "deploy/package" {
 				continue
 			}
+			f.body = b.named(f.to, f.body)
 			if err := put(path.Join("/usr/share/doc/graspd", to), 0o644, "", f.body); err != nil {
 				return nil, err
 			}

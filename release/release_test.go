@@ -133,3 +133,19 @@ func TestTheBillNamesWhatIsLinked(t *testing.T) {
 		t.Error("nothing is linked into this test")
 	}
 }
+
+// TestAReleaseNamesItself: what starts the image of a release names its version, and its packages say who makes it and where people ask.
+func TestAReleaseNamesItself(t *testing.T) {
+	b := build{commit: commit{version: "1.2.3"}}
+	compose, err := os.ReadFile(filepath.Join("..", "deploy", "compose.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(b.named("deploy/compose.yml", compose))
+	if !strings.Contains(got, "image: graspd:${VERSION:-1.2.3}") || !strings.Contains(got, "VERSION: ${VERSION:-1.2.3}") {
+		t.Error(got)
+	}
+	if other := b.named("deploy/nginx.conf", []byte("${VERSION:-latest}")); string(other) != "${VERSION:-latest}" {
+		t.Errorf("another file: %s", other)
+	}
+}

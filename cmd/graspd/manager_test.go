@@ -4,6 +4,7 @@ import (
 	"net"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -32,7 +33,10 @@ func TestTheServiceManagerOfTheRelay(t *testing.T) {
 		return string(b[:n])
 	}
 	t.Setenv("NOTIFY_SOCKET", socket)
-	c := spawn(t, "--listen", "127.0.0.1:0", "--admin-listen", "", "--sync=false", "--data", t.TempDir())
+	if code, _, errs := call(t, "", environment{"NOTIFY_SOCKET": socket}, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0"); code != exitUsage || !strings.Contains(errs, "set GRASPD_DOMAIN in /etc/graspd.env") {
+		t.Errorf("without a name: %d %s", code, errs)
+	}
+	c := spawn(t, "--domain", "git.example.org", "--listen", "127.0.0.1:0", "--admin-listen", "", "--sync=false", "--data", t.TempDir())
 	url := c.out.await(t, `listens on (ws://\S+)\n`)
 	if s := told(); s != "READY=1" {
 		t.Fatalf("at the start %q", s)

@@ -29,7 +29,7 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	signal.Notify(hangups, syscall.SIGHUP) // from the start on, as an early SIGHUP would end the process
 	defer signal.Stop(hangups)
 	start, problems, err := loadSettings(args, io, env)
-	if err = cmp.Or(err, misused(problems)); err != nil {
+	if err = cmp.Or(err, misused(append(problems, nameless(start.Config, env)...))); err != nil {
 		return err
 	}
 	again := func() (loadedSettings, []string) {
@@ -81,6 +81,14 @@ func withGitAdvice(err error) error {
 		return fmt.Errorf("%w, name another one with --git-program, or host no repositories with --git=false", err)
 	}
 	return err
+}
+
+// nameless returns what is to be done where a service manager starts a relay without a name: announcements could not list it.
+func nameless(c Config, env environment) []string {
+	if c.Domain != "" || env["NOTIFY_SOCKET"] == "" {
+		return nil
+	}
+	return []string{"there is no name under which announcements could list this relay: set GRASPD_DOMAIN in /etc/graspd.env (or domain in the file of GRASPD_CONFIG), then systemctl restart graspd"}
 }
 
 // serveOn runs the node and what goes on beside it.

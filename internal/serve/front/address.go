@@ -12,6 +12,7 @@ import (
 func (f *Front) clientAddr(req *http.Request) netip.Addr {
 	addr := parseAddr(req.RemoteAddr)
 	if !f.trusted(addr) {
+		f.warnOfProxy(addr, req)
 		return addr
 	}
 	hops := strings.Split(strings.Join(req.Header.Values("X-Forwarded-For"), ","), ",")
@@ -58,4 +59,16 @@ func firstOf(addr netip.Addr, bits int) netip.Addr {
 	}
 	p, _ := addr.Prefix(bits)
 	return p.Addr()
+}
+
+// warnOfProxy warns once where a web server on this machine seems to stand in front, and nobody is trusted: all its clients are one address
+// then, and share what one may do.
+func (f *Front) warnOfProxy(addr netip.Addr, req *http.Request) {
+	if len(f.proxies) > 0 || !addr.IsLoopback() || req.Header.Get("X-Forwarded-For") == "" {
+		return
+	}
+	f.untrusted.Do(func() {
+		f.logger.Warn("a web server on this machine names clients in X-Forwarded-For, and graspd believes nobody: all of them count as one address",
+			"client", addr, "mend", "set --trusted-proxies (GRASPD_TRUSTED_PROXIES) to the addresses of that web server, such as "+addr.String())
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/contain"
@@ -25,14 +26,15 @@ type Config struct {
 
 // Front answers on the public listener. Add all routes and accounts before the first request.
 type Front struct {
-	proxies  []netip.Prefix
-	visitors *visitors
-	routes   []Route
-	underWay underWay
-	logger   *slog.Logger
-	faults   *contain.Faults
-	members  Members // nil for everybody
-	visits   visits  // requests of members under way
+	proxies   []netip.Prefix
+	visitors  *visitors
+	routes    []Route
+	underWay  underWay
+	logger    *slog.Logger
+	untrusted sync.Once // warnOfProxy has warned
+	faults    *contain.Faults
+	members   Members // nil for everybody
+	visits    visits  // requests of members under way
 }
 
 // New makes a Front without routes.
