@@ -29,7 +29,9 @@ func TestARepositoryComesBackFromABackup(t *testing.T) {
 		return out
 	}
 	c := dial(t, h.us.url)
-	c.publish(testkit.Sign(testkit.Key(2), time.Now().Unix(), nip34.KindIssue, "it breaks", nostr.Tag{"a", address}))
+	issue := testkit.Sign(testkit.Key(2), time.Now().Unix(), nip34.KindIssue, "it breaks", nostr.Tag{"a", address})
+	c.publish(issue)
+	c.publish(testkit.Sign(owner, time.Now().Unix(), nostr.KindComment, "so it does", nostr.Tag{"E", issue.ID.String()}, nostr.Tag{"e", issue.ID.String()}))
 	c.publish(testkit.Sign(owner, time.Now().Unix(), nip34.KindRepository, "", nostr.Tag{"d", "other"}, nostr.Tag{"clone", strings.Replace(h.url, "tool", "other", 1)}, nostr.Tag{"relays", string(h.us.url)}))
 	copied := filepath.Join(t.TempDir(), "copy")
 	graspd(exitOK, "copied to", "backup", "--data", h.data, "--admin", h.base, copied)
@@ -55,7 +57,7 @@ func TestARepositoryComesBackFromABackup(t *testing.T) {
 		graspd(exitFail, "exist", append(earlier, "--ref", "main="+h.tip, "--to", to)...)
 	}
 	take("running")
-	graspd(exitFail, "events: 0 published, 2 were here, 1 are here in a newer version, 0 refused", append(earlier, "--from", copied)...) // the push of an older value is refused
+	graspd(exitFail, "events: 0 published, 3 were here, 1 are here in a newer version, 0 refused", append(earlier, "--from", copied)...) // the push of an older value is refused
 	if code := h.us.stop(); code != exitOK {
 		t.Fatalf("exit code %d", code)
 	}
@@ -71,14 +73,14 @@ func TestARepositoryComesBackFromABackup(t *testing.T) {
 	h.us = serve(t, "--git", "--data", fresh, "--sync=false", "--listen", host, "--admin-listen", "127.0.0.1:0")
 	base := h.us.out.await(t, `at (http://\S+)/status.json\n`)
 	back := []string{"restore", "--repository", address, "--admin", base, "--from", copied}
-	graspd(exitOK, "events: 3 published, 0 were here, 0 are here in a newer version, 0 refused", back...)
-	if n := dial(t, h.us.url).count(nostr.Filter{}); n != 3 {
+	graspd(exitOK, "events: 4 published, 0 were here, 0 are here in a newer version, 0 refused", back...)
+	if n := dial(t, h.us.url).count(nostr.Filter{}); n != 4 {
 		t.Errorf("%d events are back", n)
 	}
 	if got := git(t, h.dir, "ls-remote", h.url); got != refs {
 		t.Errorf("refs are back as\n%s\nand were\n%s", got, refs)
 	}
-	graspd(exitOK, "events: 0 published, 3 were here", back...)
+	graspd(exitOK, "events: 0 published, 4 were here", back...)
 	if got, out, errs := checked(t, copied); got != exitOK {
 		t.Errorf("the backup is not as it was: %d %s%s", got, out, errs)
 	}
