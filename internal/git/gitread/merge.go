@@ -57,9 +57,7 @@ func (r *Reader) Merge(ctx context.Context, v Visit, ours, theirs gitwire.Object
 		}
 		m := &Merged{Cut: cut}
 		records := strings.Split(string(out), "\x00")
-		for _, path := range records[1:max(1, len(records)-1)] { // behind the id of the tree, and before what was cut
-			m.Conflicts = append(m.Conflicts, path)
-		}
+		m.Conflicts = append(m.Conflicts, records[1:max(1, len(records)-1)]...) // behind the id of the tree, and before what was cut
 		return m, nil
 	})
 }
