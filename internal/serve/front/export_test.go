@@ -1,6 +1,7 @@
 package front
 
 import (
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"time"
@@ -48,5 +49,5 @@ func (v *Visitors) Len() int { return len(v.byAddr) }
 
 // AddrBehind is the address that a request is taken to come from, where these proxies are trusted.
 func AddrBehind(proxies []netip.Prefix, req *http.Request) netip.Addr {
-	return (&Front{proxies: proxies}).clientAddr(req)
+	return (&Front{proxies: proxies, logger: slog.New(slog.DiscardHandler)}).clientAddr(req)
 }
