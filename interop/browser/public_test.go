@@ -26,12 +26,12 @@ func TestThePublicPage(t *testing.T) {
 	var title, relays, client string
 	var repositories int
 	do(t, ctx, "load", chromedp.Navigate(public(t)), chromedp.Title(&title), chromedp.Text("pre.big", &relays, chromedp.ByQuery),
-		chromedp.Evaluate(`document.querySelectorAll("details").length`, &repositories),
-		chromedp.Evaluate(`document.querySelector("details a").href`, &client))
+		chromedp.Evaluate(`document.querySelectorAll(".row").length`, &repositories),
+		chromedp.Evaluate(`document.querySelector(".row a").href`, &client))
 	if title != "Our relay" || relays != "wss://relay.example.org" || repositories < 5 || !strings.HasPrefix(client, "https://gitworkshop.dev/npub1") {
 		t.Errorf("%q, %q, %d repositories, %s", title, relays, repositories, client)
 	}
-	do(t, ctx, "unfold", chromedp.Click("summary", chromedp.ByQuery), holds(`document.querySelector("details[open] pre").textContent.startsWith("git clone nostr://")`))
+	do(t, ctx, "clone", holds(`document.querySelector(".row pre.copy").textContent.startsWith("git clone nostr://")`))
 	shoot(t, ctx, "public")
 	do(t, ctx, "narrow", chromedp.EmulateViewport(400, 800), holds(`document.documentElement.scrollWidth <= 400`))
 	shoot(t, ctx, "public-narrow")
