@@ -14,8 +14,9 @@ import (
 
 // Pauses between two looks at how far this relay has filled itself.
 const (
-	readyLook   = 250 * time.Millisecond // until it is ready
-	readyLookOn = 10 * time.Second       // from then on
+	readyLook   = 250 * time.Millisecond // at first
+	readyLookOn = 10 * time.Second       // once it is ready, or has been at it for long
+	readyPart   = 40                     // in between a pause is this part of the time since the start
 	readyRest   = 20                     // a pause is at least so many times as long as the look
 )
 
@@ -43,7 +44,8 @@ func (n *Node) Filled() *status.Readiness {
 
 // watchFilling looks again and again how far this relay has filled itself, until ctx ends.
 func (n *Node) watchFilling(ctx context.Context) error {
-	f := status.NewFilling(time.Now())
+	start := time.Now()
+	f := status.NewFilling(start)
 	t := time.NewTimer(0)
 	defer t.Stop()
 	for {
@@ -64,12 +66,18 @@ func (n *Node) watchFilling(ctx context.Context) error {
 			n.readiness.Store(new(f.Readiness()))
 			n.tellFilling(before)
 		}
-		pause := readyLook
-		if f.Ready() {
-			pause = readyLookOn
-		}
-		t.Reset(max(pause, readyRest*time.Since(began)))
+		t.Reset(untilLook(f.Ready(), time.Since(start), time.Since(began)))
 	}
+}
+
+// untilLook is the pause after a look that took so long, so long after the start. So a relay that becomes ready soon says so at once, and one that
+// never does costs little.
+func untilLook(ready bool, since, took time.Duration) time.Duration {
+	pause := readyLookOn
+	if !ready {
+		pause = min(pause, max(readyLook, since/readyPart))
+	}
+	return max(pause, readyRest*took)
 }
 
 // tellFilling logs what has become of the readiness since before.
