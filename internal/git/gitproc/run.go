@@ -33,6 +33,8 @@ type Run struct {
 	AtOnce bool
 	// Prompt has Out get each piece as soon as git prints it, for who asks the next question then. Without it small pieces are gathered.
 	Prompt bool
+	// Run calls Began, where it is not nil, when the wait for a slot and for memory is over.
+	Began func()
 	// Run calls Ended, where it is not nil, when the process has ended, before it waits for the last Read of In.
 	Ended func()
 }
@@ -47,6 +49,9 @@ func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 		return fmt.Errorf("%s: %w", c, err)
 	}
 	pool.waited(time.Since(asked))
+	if r.Began != nil {
+		r.Began()
+	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
 	memory.RevocableFor(usualTime(r.Reads), func() { kill(ErrGaveWay) })

@@ -3,7 +3,7 @@
 // before, and a path is followed from directory to directory in the objects themselves.
 //
 // Who reads something makes a [Visit], which says in which repository, for whom, and who pays. All methods of [Reader] take one, pay before they
-// start a process of git and for the time that this takes, and end within ten seconds. They fail with
+// start a process of git and for the time that this works, and end within ten seconds. They fail with
 //
 //   - [ErrNothing] where there is no such object, or no such path,
 //   - [ErrCostly] where git would take too much time, memory or text; what failed so fails at once for ten minutes,

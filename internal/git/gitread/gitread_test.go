@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -377,4 +379,65 @@ func FuzzDiff(f *testing.F) {
 			t.Error("more files than bytes")
 		}
 	})
+}
+
+// Who waits until git has a slot pays for what git does then, and for nothing before.
+func TestWaitingCostsNothing(t *testing.T) {
+	git, err := gitproc.Open(t.Context(), gitproc.Config{Fetches: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := repotest.With(t, git, history)
+	main, clash := repo.ID("main"), repo.ID("clash")
+	for name, read := range map[string]func(*gitread.Reader, gitread.Visit) error{
+		"objects": func(r *gitread.Reader, v gitread.Visit) error { _, err := r.Commit(t.Context(), v, main); return err },
+		"a list": func(r *gitread.Reader, v gitread.Visit) error {
+			_, err := r.MergeBase(t.Context(), v, main, clash)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var clock atomic.Int64
+			charged := 0
+			v := gitread.Visit{Repo: repo.At, For: gitrepo.For{Party: "somebody"}, Charge: func(n int) { charged += n }}
+			r := gitread.New(repo.Disk, func() time.Time { return time.Unix(clock.Load(), 0) })
+			begun, free, held := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+			go func() {
+				held <- repo.Disk.Ask(t.Context(), repo.At, v.For, func(a *gitrepo.Asking) error {
+					_, err := a.Stat(main)
+					close(begun)
+					<-free
+					return err
+				})
+			}()
+			<-begun
+			done := make(chan error, 1)
+			go func() { done <- read(r, v) }()
+			for git.Stats(gitproc.Fetch).Queued == 0 {
+				runtime.Gosched()
+			}
+			clock.Add(100)
+			close(free)
+			if err := errors.Join(<-held, <-done); err != nil || charged != 5000 {
+				t.Errorf("charged %d steps, %v", charged, err)
+			}
+		})
+	}
+}
+
+// Whatever git does is paid by the time that it takes.
+func TestTheTimeOfGitIsPaid(t *testing.T) {
+	w := newWorld(t, history)
+	r := gitread.New(w.Disk, func() time.Time { w.now = w.now.Add(time.Second); return w.now })
+	main, clash := w.ID("main"), w.ID("clash")
+	for name, read := range map[string]func() error{
+		"objects": func() error { _, err := r.Commit(t.Context(), w.visit, main); return err },
+		"a list":  func() error { _, err := r.MergeBase(t.Context(), w.visit, main, clash); return err },
+		"a merge": func() error { _, err := r.Merge(t.Context(), w.visit, main, clash); return err },
+	} {
+		w.charged = 0
+		if err := read(); err != nil || w.charged < 1_000_000 {
+			t.Errorf("%s: charged %d steps, %v", name, w.charged, err)
+		}
+	}
 }

@@ -155,7 +155,6 @@ func leads(dir, to string) (string, bool) {
 // times tells when commits were committed.
 func (a *asking) times(known map[gitwire.ObjectID]int64, tips []gitwire.ObjectID) error {
 	for some := range slices.Chunk(tips, lookAtOnce) {
-		a.start()
 		objects, err := a.git.Read(lookCommit, some...)
 		if err != nil {
 			return err

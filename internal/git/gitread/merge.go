@@ -47,8 +47,9 @@ func (m *Merged) bytes() (n int) {
 // Merge tries whether two commits merge without conflict. It changes nothing in the repository.
 func (r *Reader) Merge(ctx context.Context, v Visit, ours, theirs gitwire.ObjectID) (*Merged, error) {
 	return once(ctx, r, key{repo: v.Repo, what: "merge", a: ours, b: theirs}, func() (*Merged, error) {
-		defer r.pay(v)()
-		out, cut, err := r.disk.Merge(ctx, v.Repo, v.For, ours, theirs, mostConflicts)
+		f, ended := r.pay(v)
+		defer ended()
+		out, cut, err := r.disk.Merge(ctx, v.Repo, f, ours, theirs, mostConflicts)
 		switch {
 		case err == nil && !cut:
 			return &Merged{Clean: true}, nil

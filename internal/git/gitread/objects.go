@@ -13,27 +13,15 @@ type asking struct {
 	r   *Reader
 	v   Visit
 	git *gitrepo.Asking
-	pay func() // nil before the first question
 }
 
 // ask has do ask for objects.
 func (r *Reader) ask(ctx context.Context, v Visit, do func(*asking) error) error {
-	a := &asking{r: r, v: v}
-	defer func() {
-		if a.pay != nil {
-			a.pay()
-		}
-	}()
-	return costly(r.disk.Ask(ctx, v.Repo, v.For, func(git *gitrepo.Asking) error {
-		a.git = git
-		return do(a)
+	f, ended := r.pay(v)
+	defer ended()
+	return costly(r.disk.Ask(ctx, v.Repo, f, func(git *gitrepo.Asking) error {
+		return do(&asking{r, v, git})
 	}))
-}
-
-func (a *asking) start() {
-	if a.pay == nil {
-		a.pay = a.r.pay(a.v)
-	}
 }
 
 // stat returns what objects are, in the order of the ids.
@@ -79,7 +67,6 @@ func (a *asking) all(what string, most int64, ids []gitwire.ObjectID, ask func([
 	if len(lacking) == 0 {
 		return objects, nil
 	}
-	a.start()
 	found, err := ask(lacking)
 	if err != nil {
 		return nil, err

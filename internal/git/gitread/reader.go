@@ -155,15 +155,25 @@ func costly(err error) error {
 
 // print has git print something.
 func (r *Reader) print(ctx context.Context, v Visit, c gitproc.Command, in []byte, most int) (out []byte, cut bool, err error) {
-	defer r.pay(v)()
-	return r.disk.Print(ctx, v.Repo, v.For, c, in, most)
+	f, ended := r.pay(v)
+	defer ended()
+	return r.disk.Print(ctx, v.Repo, f, c, in, most)
 }
 
-// pay charges for a process before it starts; the caller calls the returned function when it has ended.
-func (r *Reader) pay(v Visit) (ended func()) {
-	v.charge(steps)
-	begun := r.now()
-	return func() { v.charge(int(r.now().Sub(begun) / time.Microsecond)) }
+// pay returns for whom a process runs, who pays once it may start; the caller calls ended when it has ended, which charges for the time since then. Who
+// waits for a slot pays nothing for that.
+func (r *Reader) pay(v Visit) (f gitrepo.For, ended func()) {
+	f = v.For
+	var begun time.Time
+	f.Began = func() {
+		v.charge(steps)
+		begun = r.now()
+	}
+	return f, func() {
+		if !begun.IsZero() {
+			v.charge(int(r.now().Sub(begun) / time.Microsecond))
+		}
+	}
 }
 
 // exited reports whether git ended with a code of its own.

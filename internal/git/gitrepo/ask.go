@@ -23,6 +23,7 @@ const (
 type For struct {
 	Party string // see gitproc.Run
 	Now   bool   // fail with gitproc.ErrBusy instead of waiting for a slot
+	Began func() // see gitproc.Run
 }
 
 // Object is what git says of an object. Kind is "" for one that is not there.
@@ -66,7 +67,7 @@ func (d *Disk) Ask(ctx context.Context, repo ID, f For, do func(*Asking) error) 
 		return err
 	}
 	a.x.next = a.resume
-	failed := d.page(ctx, repo, gitproc.Inspect(), gitproc.Run{Party: f.Party, AtOnce: f.Now, In: &a.x.questions, Out: &a.x, Prompt: true, Ended: a.x.questions.end})
+	failed := d.page(ctx, repo, gitproc.Inspect(), gitproc.Run{Party: f.Party, AtOnce: f.Now, Began: f.Began, In: &a.x.questions, Out: &a.x, Prompt: true, Ended: a.x.questions.end})
 	if over && err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (d *Disk) Print(ctx context.Context, repo ID, f For, c gitproc.Command, in 
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
 	w := &cutting{most: most}
-	err = d.page(ctx, repo, c, gitproc.Run{Party: f.Party, AtOnce: f.Now, In: bytes.NewReader(in), Out: w})
+	err = d.page(ctx, repo, c, gitproc.Run{Party: f.Party, AtOnce: f.Now, Began: f.Began, In: bytes.NewReader(in), Out: w})
 	if w.cut {
 		err = nil
 	}
@@ -142,7 +143,7 @@ func (d *Disk) Merge(ctx context.Context, repo ID, f For, ours, theirs gitwire.O
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
 	w := &cutting{most: most}
-	err = q.run(ctx, gitproc.Merge(ours, theirs), gitproc.Run{Party: f.Party, AtOnce: f.Now, CPU: pageCPU, MaxFile: mergedFile, Out: w})
+	err = q.run(ctx, gitproc.Merge(ours, theirs), gitproc.Run{Party: f.Party, AtOnce: f.Now, Began: f.Began, CPU: pageCPU, MaxFile: mergedFile, Out: w})
 	if w.cut {
 		err = nil
 	}

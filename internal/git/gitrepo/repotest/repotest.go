@@ -33,7 +33,14 @@ func New(t testing.TB, imported string) *Repository {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return With(t, git, imported)
+}
+
+// With is New with a git of the test's own.
+func With(t testing.TB, git *gitproc.Git, imported string) *Repository {
+	t.Helper()
 	r := &Repository{TB: t, At: gitrepo.ID{1}, dir: t.TempDir()}
+	var err error
 	if r.Disk, err = gitrepo.Open(gitrepo.Config{Dir: t.TempDir(), Git: git}); err != nil {
 		t.Fatal(err)
 	}
