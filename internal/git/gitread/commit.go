@@ -165,25 +165,40 @@ func (r *Reader) list(ctx context.Context, v Visit, from, not gitwire.ObjectID, 
 	if mainline {
 		what = "mainline"
 	}
-	l, err := once(ctx, r, key{v.Repo, what, from, not, most}, func() (l commitList, err error) {
-		in := append(from.AppendHex(nil), '\n')
-		if !not.IsZero() {
-			in = append(not.AppendHex(append(in, '^')), '\n')
-		}
-		out, _, err := r.print(ctx, v, gitproc.Commits(most, mainline), in, most*(2*20+1))
-		if exited(err, 128) {
-			return l, fmt.Errorf("%w: %w", ErrNothing, err)
-		}
-		for line := range bytes.Lines(out) {
-			id, wrong := gitwire.ParseObjectID(bytes.TrimSuffix(line, []byte("\n")))
-			if wrong != nil {
-				return l, wrong
-			}
-			l.ids = append(l.ids, id)
-		}
-		return l, err
-	})
+	var without []gitwire.ObjectID
+	if !not.IsZero() {
+		without = append(without, not)
+	}
+	l, err := once(ctx, r, key{v.Repo, what, from, not, most}, func() (commitList, error) { return r.walk(ctx, v, from, without, most, mainline) })
 	return l.ids, err
+}
+
+// walk has git find out what list returns.
+func (r *Reader) walk(ctx context.Context, v Visit, from gitwire.ObjectID, not []gitwire.ObjectID, most int, mainline bool) (l commitList, err error) {
+	in := append(from.AppendHex(nil), '\n')
+	for _, id := range not {
+		in = append(id.AppendHex(append(in, '^')), '\n')
+	}
+	out, _, err := r.print(ctx, v, gitproc.Commits(most, mainline), in, most*(2*20+1))
+	if exited(err, 128) {
+		return l, fmt.Errorf("%w: %w", ErrNothing, err)
+	}
+	for line := range bytes.Lines(out) {
+		id, wrong := gitwire.ParseObjectID(bytes.TrimSuffix(line, []byte("\n")))
+		if wrong != nil {
+			return l, wrong
+		}
+		l.ids = append(l.ids, id)
+	}
+	return l, err
+}
+
+// Led reports whether tips lead to a commit. They are those of a generation of the refs: of another one there are others.
+func (r *Reader) Led(ctx context.Context, v Visit, tips []gitwire.ObjectID, generation uint64, to gitwire.ObjectID) (bool, error) {
+	l, err := once(ctx, r, key{repo: v.Repo, what: "led", a: to, n: int(generation)}, func() (commitList, error) {
+		return r.walk(ctx, v, to, tips, 1, false)
+	})
+	return err == nil && len(l.ids) == 0, err
 }
 
 // Commits returns the newest commits that from leads to and not, which may be zero, does not: at most so many, and never more than MostCommits.

@@ -16,6 +16,7 @@
 //   - [Reader.Commit]: one commit
 //   - [Reader.Commits]: the newest commits that lead from one and not from others: those of a branch, or of a pull request behind its merge base
 //   - [Reader.History]: one page of the commits of a branch, and the commit with which the next page begins
+//   - [Reader.Led]: whether refs lead to a commit. The other methods read whatever is in the repository, also what was taken back
 //   - [Reader.Touched]: the last commit that changed each entry of a directory, among the newest
 //   - [Reader.Diff]: how two commits differ, by file
 //   - [Reader.MergeBase]: the best common ancestor of two commits

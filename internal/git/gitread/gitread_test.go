@@ -441,3 +441,25 @@ func TestTheTimeOfGitIsPaid(t *testing.T) {
 		}
 	}
 }
+
+// Whether refs lead to a commit is kept for a generation of the refs.
+func TestLed(t *testing.T) {
+	w := newWorld(t, history)
+	main, clash := w.ID("main"), w.ID("clash")
+	for i, tt := range []struct {
+		tips       []gitwire.ObjectID
+		generation uint64
+		to         gitwire.ObjectID
+		want       bool
+	}{
+		{[]gitwire.ObjectID{main}, 1, w.ID("main~1"), true}, {[]gitwire.ObjectID{main}, 1, w.ID("side"), true}, {[]gitwire.ObjectID{main}, 1, clash, false}, {nil, 1, clash, false},
+		{[]gitwire.ObjectID{main, clash}, 2, clash, true}, {[]gitwire.ObjectID{clash}, 3, main, false}, {[]gitwire.ObjectID{clash}, 3, w.ID("alone"), false}, {nil, 4, main, false},
+	} {
+		if led, err := w.r.Led(t.Context(), w.visit, tt.tips, tt.generation, tt.to); led != tt.want || err != nil {
+			t.Errorf("%d: %v, %v", i+1, led, err)
+		}
+	}
+	if led, err := w.r.Led(t.Context(), w.visit, []gitwire.ObjectID{main}, 1, w.Parse(absent)); led || !errors.Is(err, gitread.ErrNothing) {
+		t.Errorf("what is not there: %v, %v", led, err)
+	}
+}

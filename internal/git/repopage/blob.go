@@ -44,7 +44,7 @@ type blobShown struct {
 
 // blob shows a file, a link or a submodule.
 func (p *Pages) blob(ctx context.Context, c *code) (a answer, err error) {
-	s, err := c.spot(p)
+	s, err := c.spot(ctx, p)
 	if err != nil {
 		return a, err
 	}
@@ -140,7 +140,7 @@ func withNumbers(lines []template.HTML) template.HTML {
 
 // raw sends a file as it is: text or a picture. No browser runs anything of it.
 func (p *Pages) raw(ctx context.Context, c *code) (a answer, err error) {
-	s, err := c.spot(p)
+	s, err := c.spot(ctx, p)
 	if err != nil {
 		return a, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitread"
 	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/serve/front"
 	"github.com/graspd/graspd/internal/serve/web"
@@ -152,8 +154,24 @@ func (c *code) data(p *Pages) error {
 	return nil
 }
 
+// led fails with ErrNothing where no ref leads to a commit that somebody names by its id: nobody signed for it, or it was taken back.
+func (c *code) led(ctx context.Context, p *Pages, id gitwire.ObjectID) error {
+	var all []gitwire.ObjectID
+	for _, r := range c.r.Refs.List {
+		all = append(all, tipOf(r))
+	}
+	if slices.Contains(all, id) {
+		return nil
+	}
+	led, err := p.Code.Led(ctx, c.read, all, c.r.Generation, id)
+	if err == nil && !led {
+		err = gitread.ErrNothing
+	}
+	return err
+}
+
 // spot returns what the path names.
-func (c *code) spot(p *Pages) (spot, error) {
+func (c *code) spot(ctx context.Context, p *Pages) (spot, error) {
 	if err := c.data(p); err != nil {
 		return spot{}, err
 	}
@@ -163,6 +181,9 @@ func (c *code) spot(p *Pages) (spot, error) {
 	}
 	if !ok {
 		return s, wrong{http.StatusNotFound, "There is no such branch, tag or commit here", "It may have been deleted or renamed, or its commits are not here yet."}
+	}
+	if s.Fixed {
+		return s, c.led(ctx, p, s.Commit)
 	}
 	return s, nil
 }

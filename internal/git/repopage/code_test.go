@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -333,6 +334,35 @@ func TestCodeThatWaitsIsNotShown(t *testing.T) {
 		if rec := w.get(pathOf(other)+"/"+below, browser); rec.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", below, rec.Code)
 		}
+	}
+}
+
+// What no ref leads to is not shown by its id either: it may have been taken back, or nobody has signed for it.
+func TestWhatWasTakenBackIsNotShown(t *testing.T) {
+	w := newCode(t, codeHistory+repotest.Commit("gone", "One\n", 5*86_400, "main", "100644 new", "n\n")+repotest.Commit("gone", "Two\n", 6*86_400, "", "100644 new", "o\n"))
+	kept, tip, behind := w.repo.ID("refs/heads/main~1").String(), w.repo.ID("refs/heads/gone").String(), w.repo.ID("refs/heads/gone~1").String()
+	below := func(id string) []string {
+		return []string{"commit/" + id, "tree/" + id, "blob/" + id + "/README.md", "raw/" + id + "/README.md", "commits/" + id, "commits/main?from=" + id}
+	}
+	ask := func(when string, id string, want int) {
+		for _, path := range below(id) {
+			if code, _, _ := w.goes(path); code != want {
+				t.Errorf("%s: %s: %d", when, path, code)
+			}
+		}
+	}
+	r := w.served[address(1, "tool")]
+	refs := *r.Refs
+	refs.List = slices.DeleteFunc(slices.Clone(refs.List), func(x gitwire.Ref) bool { return x.ID.String() == tip })
+	for _, at := range []struct {
+		when string
+		r    repopage.Repository
+		want int
+	}{{"before", r, http.StatusOK}, {"taken back", repopage.Repository{Dir: r.Dir, Generation: 2, Refs: &refs}, http.StatusNotFound}, {"back again", repopage.Repository{Dir: r.Dir, Generation: 3, Refs: r.Refs}, http.StatusOK}} {
+		w.served[address(1, "tool")] = at.r
+		ask(at.when, kept, http.StatusOK)
+		ask(at.when, tip, at.want)
+		ask(at.when, behind, at.want)
 	}
 }
 

@@ -31,7 +31,7 @@ type dayOfCommits struct {
 
 // commits shows commits of a branch, from its tip on or from one that the query names.
 func (p *Pages) commits(ctx context.Context, c *code) (a answer, err error) {
-	s, err := c.spot(p)
+	s, err := c.spot(ctx, p)
 	if err != nil {
 		return a, err
 	}
@@ -42,6 +42,9 @@ func (p *Pages) commits(ctx context.Context, c *code) (a answer, err error) {
 	if q := c.q.Get("from"); q != "" {
 		if from, err = gitwire.ParseObjectID(q); err != nil {
 			return a, errNothing
+		}
+		if err := c.led(ctx, p, from); err != nil {
+			return a, err
 		}
 	}
 	all, next, cut, err := p.Code.History(ctx, c.read, from, perCommits)
@@ -92,6 +95,9 @@ func (p *Pages) commit(ctx context.Context, c *code) (a answer, err error) {
 			return a, gitread.ErrNothing
 		}
 		return a, movedTo(c.home + "/commit/" + s.Commit.String())
+	}
+	if err := c.led(ctx, p, id); err != nil {
+		return a, err
 	}
 	x, err := p.Code.Commit(ctx, c.read, id)
 	if err != nil {

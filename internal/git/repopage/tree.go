@@ -33,7 +33,7 @@ type entryShown struct {
 
 // tree shows a directory.
 func (p *Pages) tree(ctx context.Context, c *code) (a answer, err error) {
-	s, err := c.spot(p)
+	s, err := c.spot(ctx, p)
 	if err != nil {
 		return a, err
 	}
