@@ -60,7 +60,7 @@ func (p *Pages) blob(ctx context.Context, c *code) (a answer, err error) {
 	switch x.Mode {
 	case gitread.ModeLink:
 		v.Link = safetext.Escape(string(x.Data))
-		if to, ok := inside(dirOf(s.Path), string(x.Data)); ok && x.Data != nil {
+		if to, ok := inside(dirOf(s.Path), string(x.Data)); ok && x.Data[0] != '/' {
 			v.Target = c.home + "/blob/" + escapePath(s.Ref) + "/" + escapePath(to)
 		}
 	case gitread.ModeSubmodule:

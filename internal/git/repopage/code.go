@@ -275,8 +275,11 @@ type oneLine struct {
 	Merge                         bool
 }
 
-func (c *code) line(x *gitread.Commit) *oneLine {
-	l := &oneLine{Subject: safetext.Line(x.Subject, mostSubject), By: shown(x.Author.Name), Day: day(x.Committer), Short: x.ID.String()[:10], Path: c.home + "/commit/" + x.ID.String(), Merge: len(x.Parents) > 1}
+func (c *code) line(x *gitread.Commit) *oneLine { return lineOf(c.home, x) }
+
+// lineOf returns the line of a commit of the repository whose page is at a path.
+func lineOf(home string, x *gitread.Commit) *oneLine {
+	l := &oneLine{Subject: safetext.Line(x.Subject, mostSubject), By: shown(x.Author.Name), Day: day(x.Committer), Short: x.ID.String()[:10], Path: home + "/commit/" + x.ID.String(), Merge: len(x.Parents) > 1}
 	if l.Subject == "" {
 		l.Subject = "(no message)"
 	}

@@ -103,7 +103,7 @@ var codeHistory = repotest.Commit("main", "First <b>\n\nBody <i>text</i>\n", 86_
 	"100644 README.md", "# Tool\n\nsee [the guide](docs/guide.md#Use-it), ![shot](img/a.png), [up](../../x)\n\n- [ ] todo\n\n<script>alert(1)</script>\n",
 	"100644 docs/guide.md", "# Use it\n\n[back](../README.md) [code](/src/main.go#L2) ![shot](../img/a.png)\n",
 	"100644 src/main.go", "package main\n\nfunc main() { println(\"<b>\") } // end\n", "100755 run", "#!/bin/sh\n", "100644 img/a.png", png, "100644 logo.svg", "<svg onload=alert(1)/>",
-	"100644 page.html", "<script>alert(1)</script>", "120000 link", "src/main.go", "120000 out", "../../etc/passwd", "160000 vendor/sub", absent,
+	"100644 page.html", "<script>alert(1)</script>", "120000 link", "src/main.go", "120000 out", "../../etc/passwd", "120000 root", "/src/main.go", "160000 vendor/sub", absent,
 	"100644 .gitmodules", "[submodule \"x\"]\n\turl = https://other.example/a.git\n\tpath = other\n[submodule \"y\"]\n\tpath = vendor/sub\n\turl = https://sub.example/s.git\n",
 	"100644 big.bin", pointer, "100644 data", "a\x00b", "100644 empty", "", "100644 "+evil, "x\n", "100644 \"new\\nline\"", "y\n",
 	"100644 日本/ファイル.txt", "z\n", "100644 שלום", "r\n", "100644 large.txt", strings.Repeat("a line of text\n", 60_000), "100644 latin", "caf\xe9\n",
@@ -155,6 +155,7 @@ func TestBlob(t *testing.T) {
 	has(t, w.see("blob/main/docs/guide.md?plain=1"), "# Use it", `href="?"`, `id="L1"`)
 	for name, want := range map[string]string{
 		"link": `A symbolic link to <a href="` + w.path + `/blob/main/src/main.go"><code>src/main.go</code></a>`, "out": "A symbolic link to <code>../../etc/passwd</code>",
+		"root": "A symbolic link to <code>/src/main.go</code>",
 		"vendor/sub": "the commit <code>" + absent + "</code> of another repository, <code>https://sub.example/s.git</code>",
 		"big.bin":    "kept in LFS, and has 11.8 MiB", "data": "This file is binary", "empty": "This file is empty", "img/a.png": `<img src="` + w.path + `/raw/main/img/a.png" alt="a.png">`,
 		"logo.svg": `<img src="` + w.path + `/raw/main/logo.svg"`, "page.html": `<span class="f">script</span>`, evilURL: "<h1>&lt;script&gt;alert(1)&lt;&#34;&#39;&amp;</h1>", "new%0Aline": `<h1>new\nline</h1>`,

@@ -2,7 +2,7 @@ package repopage
 
 import (
 	"context"
-	"net/http"
+	"errors"
 	"strings"
 
 	"github.com/graspd/graspd/internal/base/safetext"
@@ -124,12 +124,10 @@ func (p *Pages) commit(ctx context.Context, c *code) (a answer, err error) {
 	switch d, err := p.Code.Diff(ctx, c.read, x.Parent(), id); {
 	case err == nil:
 		v.Diff = diffOf(d, "")
-	default:
-		w, ok := inWords(err).(wrong)
-		if !ok || w.status == http.StatusServiceUnavailable && w.title == "This server is busy" {
-			return a, err
-		}
+	case errors.Is(err, gitread.ErrCostly), errors.Is(err, gitread.ErrNothing):
 		v.Diff = &diffShown{Costly: true}
+	default:
+		return a, err
 	}
 	return answer{page: page{frame{Title: l.Subject, Tab: "commits", Summary: "A commit of " + c.name}, "commit.html", v}, Fixed: true}, nil
 }

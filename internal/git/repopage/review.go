@@ -1,14 +1,12 @@
 package repopage
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitread"
 	"github.com/graspd/graspd/internal/git/gitrepo"
@@ -20,7 +18,6 @@ import (
 // Bounds of a review.
 const (
 	mostCommits   = 100
-	mostAuthor    = 40 // bytes of the name of a commit's author
 	mostConflicts = 20
 	reviewTime    = 15 * time.Second // for all that git says of one
 )
@@ -28,7 +25,7 @@ const (
 // review has what git says of a version of a pull request.
 type review struct {
 	Into      string // the branch that it is for; "" where there is none yet
-	Commits   []commitLine
+	Commits   []*oneLine
 	More      bool // there are more commits
 	Diff      *diffShown
 	Merged    bool // all of it is in the branch
@@ -37,9 +34,6 @@ type review struct {
 	Others    bool   // there are more conflicts
 	Lacks     string // why a part is missing: "busy" or "costly"; "" where none is
 }
-
-// commitLine is a commit in a list, with the path of its page.
-type commitLine struct{ ID, Subject, By, Day, Path string }
 
 // apart does something that waits for git, while the place among the pages that are being made is somebody else's.
 func (p *Pages) apart(ctx context.Context, k *known, from front.Client, do func() error) error {
@@ -112,7 +106,7 @@ func (r *review) read(ctx context.Context, code *gitread.Reader, v gitread.Visit
 	}
 	r.More = len(all) > mostCommits
 	for _, c := range all[:min(len(all), mostCommits)] {
-		r.Commits = append(r.Commits, commitLine{c.ID.String()[:10], cmp.Or(safetext.Line(c.Subject, mostSubject), "(without a subject)"), safetext.Line(c.Author.Name, mostAuthor), dayOf(c.Author.When.Unix()), k.path + "/commit/" + c.ID.String()})
+		r.Commits = append(r.Commits, lineOf(k.path, c))
 	}
 	if !since.IsZero() {
 		base = since
