@@ -173,7 +173,7 @@ func (p *publication) print(out io.Writer) {
 func publishOne(ctx context.Context, c *websocket.Conn, e *nostr.Event) (nostr.OK, error) {
 	ctx, cancel := context.WithTimeout(ctx, decisionTimeout)
 	defer cancel()
-	if err := c.Write(ctx, websocket.MessageText, append(e.AppendJSON([]byte(`["EVENT",`)), ']')); err != nil {
+	if err := c.Write(ctx, websocket.MessageText, nostr.AppendEventMsg(nil, e)); err != nil {
 		return nostr.OK{}, err
 	}
 	for {

@@ -147,6 +147,11 @@ func TestEveryFigureIsShown(t *testing.T) {
 			t.Errorf("%s is %q, want %q", id, got, want)
 		}
 	}
+	for got, want := range map[Bytes]string{5000: "4 KiB", 3 << 20: "3.0 MiB", 5 << 30: "5.0 GiB"} {
+		if got.String() != want {
+			t.Errorf("%d bytes are %q, want %q", got, got.String(), want)
+		}
+	}
 	for _, id := range []string{"uptime", "coverage", "lacked-events", "lacking"} {
 		if got := text(&Relay{}, id); got != notKnown {
 			t.Errorf("%s of a relay of which nothing is known: %q", id, got)

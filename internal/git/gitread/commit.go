@@ -35,8 +35,6 @@ type Commit struct {
 	Signature         string // what signed it: "gpg", "ssh" or "x509"; "" for none. Nobody has verified it.
 }
 
-func (c *Commit) bytes() int { return len(c.Subject) + len(c.Body) + 400 }
-
 // Parent returns the first parent, zero for none.
 func (c *Commit) Parent() (id gitwire.ObjectID) {
 	if len(c.Parents) > 0 {

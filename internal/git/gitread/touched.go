@@ -13,16 +13,6 @@ const (
 	touchedDepth = 8
 )
 
-// touched has the commits that changed the entries of a directory last, by the names of these.
-type touched map[string]*Commit
-
-func (t touched) bytes() (n int) {
-	for name := range t {
-		n += len(name) + 100
-	}
-	return n
-}
-
 // Touched returns for the entries of a directory the last commits that changed them, among the newest of those along first parents. What changed
 // before these, and all of a large directory, is left out.
 func (r *Reader) Touched(ctx context.Context, v Visit, commit gitwire.ObjectID, path string) (map[string]*Commit, error) {
@@ -30,11 +20,11 @@ func (r *Reader) Touched(ctx context.Context, v Visit, commit gitwire.ObjectID, 
 	if err != nil {
 		return nil, err
 	}
-	found := touched{}
+	found := map[string]*Commit{}
 	return found, r.ask(ctx, v, func(a *asking) error { return a.touched(found, main, path) })
 }
 
-func (a *asking) touched(found touched, main []gitwire.ObjectID, path string) error {
+func (a *asking) touched(found map[string]*Commit, main []gitwire.ObjectID, path string) error {
 	commits, err := a.commits(main)
 	if err != nil || len(commits) == 0 {
 		return err

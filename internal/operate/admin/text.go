@@ -1,10 +1,6 @@
 package admin
 
-import (
-	"strconv"
-
-	"github.com/graspd/graspd/internal/status"
-)
+import "strconv"
 
 // number writes a number with a thin space between thousands.
 func number(n uint64) string {
@@ -14,6 +10,3 @@ func number(n uint64) string {
 	}
 	return s
 }
-
-// size writes a number of bytes in the unit that fits.
-func size(n uint64) string { return status.Bytes(n).String() }

@@ -141,8 +141,7 @@ func (x *examination) mendRefusal(reason string) string {
 }
 
 func (x *examination) publish(ctx context.Context, e *nostr.Event) (ok nostr.OK, err error) {
-	message := `["EVENT",` + string(e.AppendJSON(nil)) + "]"
-	_, err = x.talk(ctx, []string{message}, func(m nostr.RelayMessage) bool {
+	_, err = x.talk(ctx, []string{string(nostr.AppendEventMsg(nil, e))}, func(m nostr.RelayMessage) bool {
 		answer, is := m.(nostr.OK)
 		if is && answer.ID == e.ID {
 			ok = answer
