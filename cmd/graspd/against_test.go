@@ -2,9 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/graspd/graspd/internal/operate/against"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -66,4 +71,58 @@ func TestStatusAgainstNobody(t *testing.T) {
 	if code, _, errs := call(t, "", nil, "status", "--admin", base, "--against", "no relay"); code != exitUsage || !strings.Contains(errs, "url") {
 		t.Errorf("%d %s", code, errs)
 	}
+}
+
+// A relay that hangs up once it was read makes no comparison fail; and where it may have more than it sends, that is said.
+func TestStatusAgainstARelayThatHangsUp(t *testing.T) {
+	t.Parallel()
+	var events []*nostr.Event
+	for i := range 25 {
+		events = append(events, testkit.Announcement(testkit.Key(1), 1000, fmt.Sprint("elsewhere", i), "wss://other.example.net"))
+	}
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.CloseNow()
+		for last := false; ; {
+			_, b, err := c.Read(r.Context())
+			if err != nil {
+				t.Errorf("it was to be told that the last answer was read: %v", err)
+				return
+			}
+			req, is := parsed(t, b).(nostr.Req)
+			if !is && last {
+				return
+			}
+			if !is {
+				continue
+			}
+			last = req.Filters[0].Until != nil && *req.Filters[0].Until < 1000
+			for _, e := range events {
+				if req.Filters[0].Matches(e) {
+					_ = c.Write(r.Context(), websocket.MessageText, nostr.AppendRelayEvent(nil, req.Sub, e.AppendJSON(nil)))
+				}
+			}
+			_ = c.Write(r.Context(), websocket.MessageText, nostr.AppendEOSE(nil, req.Sub))
+		}
+	}))
+	t.Cleanup(other.Close)
+	us := serve(t, "--data", t.TempDir(), "--domain", "git.example.com", "--admin-listen", "127.0.0.1:0")
+	base := us.out.await(t, `at (http://\S+)/status.json\n`)
+	code, out, errs := call(t, "", nil, "status", "--admin", base, "--against", strings.Replace(other.URL, "http", "ws", 1))
+	if code != exitOK || !strings.Contains(out, "nothing is missing here; the other relay may have more than it sent") {
+		t.Errorf("%d\n%s%s", code, out, errs)
+	}
+}
+
+func parsed(t *testing.T, b []byte) nostr.ClientMessage {
+	t.Helper()
+	m, err := nostr.ParseClient(b)
+	if err != nil {
+		t.Error(err)
+	}
+	return m
 }

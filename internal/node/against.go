@@ -16,6 +16,7 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/relayconn"
+	"github.com/graspd/graspd/internal/sync/relayread"
 )
 
 // Against compares this relay with another one, which the operator names, whatever its address. It takes one request after the other.
@@ -25,8 +26,9 @@ func (n *Node) Against(ctx context.Context, u grasp.RelayURL) (r against.Report,
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", u, err)
 	}
-	defer func() { err = errors.Join(err, conn.Close("compared")) }()
-	here, there, err := n.gather(ctx, against.Over(conn))
+	other := relayread.New(conn)
+	here, there, err := n.gather(ctx, other.Read)
+	_ = conn.Close("compared") // what was read stays true, however the relay takes its leave
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", u, err)
 	}
@@ -41,7 +43,7 @@ func (n *Node) Against(ctx context.Context, u grasp.RelayURL) (r against.Report,
 		return r, err
 	}
 	r = against.Compare(here, there, known)
-	r.Here, r.There = string(n.cfg.Service.RelayURL()), string(u)
+	r.Here, r.There, r.Unproven = string(n.cfg.Service.RelayURL()), string(u), other.Unproven()
 	return r, nil
 }
 

@@ -26,6 +26,7 @@
 //   - peer/threads/surveytest: a store of some events that answers a survey, for tests
 //   - peer/unsolicited: which messages of a relay nobody asked for, or are too long
 //   - relayconn: the client side of one connection to a relay
+//   - relayread: all that a relay has of a filter, read once on somebody's order
 //   - relaysync: the engine that runs the fold, and one shell per remote relay
 //   - slots: who gets one of a bounded number of slots
 //   - want: what to want of every relay, folded from what was accepted, and who maintains what

@@ -39,12 +39,13 @@ type Holdings struct {
 
 // Report is what a comparison has found, the document of graspd status --against --json.
 type Report struct {
-	Here         string       `json:"here"`    // URL of this relay
-	There        string       `json:"there"`   // URL of the other one
-	Missing      int          `json:"missing"` // events and refs that are only there, and should be here
-	Left         int          `json:"left"`    // that are only there, by the rules of this relay or by those who signed
-	Beside       int          `json:"beside"`  // that are only here
-	Unread       int          `json:"unread"`  // repositories whose git data there could not be read
+	Here         string       `json:"here"`     // URL of this relay
+	There        string       `json:"there"`    // URL of the other one
+	Missing      int          `json:"missing"`  // events and refs that are only there, and should be here
+	Left         int          `json:"left"`     // that are only there, by the rules of this relay or by those who signed
+	Beside       int          `json:"beside"`   // that are only here
+	Unread       int          `json:"unread"`   // repositories whose git data there could not be read
+	Unproven     bool         `json:"unproven"` // the other relay may have events that it did not send
 	Repositories []Repository `json:"repositories"`
 }
 

@@ -2,13 +2,10 @@ package against_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
@@ -132,76 +129,38 @@ func TestRepositoriesOfOneSide(t *testing.T) {
 	}
 }
 
-// shelf is a relay at the other end of a connection, which sends at most page events at once.
-type shelf struct {
-	events []*nostr.Event
-	page   int
-	limits int // requests that are refused for their rate
-	shut   string
-	out    chan []byte
-}
-
-func (s *shelf) Read(ctx context.Context) ([]byte, error) {
-	select {
-	case b := <-s.out:
-		return b, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (s *shelf) Write(_ context.Context, b []byte) error {
-	m, err := nostr.ParseClient(b)
-	if err != nil {
-		return err
-	}
-	req, is := m.(nostr.Req)
-	if !is {
+// askerOf answers from a list, with everything twice.
+func askerOf(events []*nostr.Event) against.Asker {
+	return func(_ context.Context, f nostr.Filter, do func(*nostr.Event) error) error {
+		for _, e := range slices.Concat(events, events) {
+			if !f.Matches(e) {
+				continue
+			}
+			if err := do(e); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
-	if s.limits > 0 || s.shut != "" {
-		why := s.shut
-		if s.limits > 0 {
-			s.limits, why = s.limits-1, "rate-limited: slow down"
-		}
-		s.out <- nostr.AppendClosed(nil, req.Sub, why)
-		return nil
-	}
-	n := 0
-	for _, e := range s.events { // the newest first
-		if req.Filters[0].Matches(e) && n < min(s.page, *req.Filters[0].Limit) {
-			n++
-			s.out <- nostr.AppendRelayEvent(nil, req.Sub, e.AppendJSON(nil))
-		}
-	}
-	s.out <- []byte(`["NOTICE","hello"]`)
-	s.out <- nostr.AppendEOSE(nil, req.Sub)
-	return nil
-}
-
-func newShelf(events ...*nostr.Event) *shelf {
-	slices.SortFunc(events, func(a, b *nostr.Event) int { return int(b.CreatedAt - a.CreatedAt) })
-	return &shelf{events: events, page: 7, out: make(chan []byte, 1000)}
 }
 
 func everything(*nip34.Announcement) bool { return true }
 
-// All of it is read, whatever fits into a page, and each event belongs to a repository.
+// All of it is read, and each event belongs to a repository.
 func TestEverythingIsRead(t *testing.T) {
 	announced := testkit.Announcement(testkit.Key(1), 10, "tool", "wss://relay.example.org")
 	other := testkit.Announcement(testkit.Key(2), 10, "other", "wss://relay.example.org")
 	all := []*nostr.Event{announced, other}
 	var issues []*nostr.Event
 	for i := range 40 {
-		issue := testkit.Issue(testkit.Key(3), int64(100+i/15), tool.String(), fmt.Sprint("issue ", i)) // many of one second, though no more than a page
+		issue := testkit.Issue(testkit.Key(3), int64(100+i/15), tool.String(), fmt.Sprint("issue ", i))
 		if i%15 < 7 {
 			issues = append(issues, issue)
 			all = append(all, issue, testkit.Comment(testkit.Key(4), int64(200+i), issue, "me too"))
 		}
 	}
 	stray := testkit.Issue(testkit.Key(3), 100, "30617:"+strings.Repeat("12", 32)+":elsewhere", "stray")
-	s := newShelf(append(all, stray)...)
-	ask := against.Over(s)
+	ask := askerOf(append(all, stray))
 	repositories, err := against.Announcements(t.Context(), ask, everything)
 	if err != nil || len(repositories) != 2 || !repositories[tool] {
 		t.Fatal(repositories, err)
@@ -218,33 +177,3 @@ func TestEverythingIsRead(t *testing.T) {
 		t.Error(only, err)
 	}
 }
-
-// A relay may ask for a pause, and refuse for good; one that says nothing is not waited for without end.
-func TestRelaysThatDoNotAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShelf(testkit.Announcement(testkit.Key(1), 10, "tool", "wss://relay.example.org"))
-		s.limits = 3
-		if got, err := against.Announcements(t.Context(), against.Over(s), everything); err != nil || len(got) != 1 {
-			t.Error(got, err)
-		}
-		s.limits = 100
-		if _, err := against.Announcements(t.Context(), against.Over(s), everything); err == nil || !strings.Contains(err.Error(), "rate-limited") {
-			t.Error(err)
-		}
-		s.limits, s.shut = 0, "auth-required: who are you?"
-		begun := time.Now()
-		if _, err := against.Announcements(t.Context(), against.Over(s), everything); err == nil || !strings.Contains(err.Error(), "auth-required") || time.Since(begun) > 0 {
-			t.Error(err)
-		}
-		mute := newShelf()
-		mute.out = make(chan []byte)
-		if _, err := against.Announcements(t.Context(), against.Over(muted{mute}), everything); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > 2*time.Minute {
-			t.Error(err, time.Since(begun))
-		}
-	})
-}
-
-// muted takes every request and answers none.
-type muted struct{ *shelf }
-
-func (muted) Write(context.Context, []byte) error { return nil }

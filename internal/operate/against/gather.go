@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// Asker calls do with each event of one relay that matches a filter, each once.
+// Asker calls do with each event of one relay that matches a filter, with some perhaps more than once.
 type Asker func(ctx context.Context, f nostr.Filter, do func(*nostr.Event) error) error
 
 // Bounds of what is gathered from one relay.

@@ -58,6 +58,9 @@ func verdict(r against.Report) string {
 	if r.Unread > 0 {
 		text += fmt.Sprintf("; the git data of %s there could not be read", repositories(r.Unread))
 	}
+	if r.Unproven {
+		text += "; the other relay may have more than it sent, as it has more events of one second than it sends at once, or answers the same question differently"
+	}
 	return fmt.Sprintf("%s; left there for a reason: %d; only here: %d", text, r.Left, r.Beside)
 }
 

@@ -28,7 +28,7 @@ var private = map[string]string{
 var shells = []string{
 	"base/contain", "base/fair", "base/publicnet", "base/sleep",
 	"events/ingest", "events/refdb", "events/store",
-	"sync/relayconn", "sync/relaysync",
+	"sync/relayconn", "sync/relayread", "sync/relaysync",
 	"serve/front", "serve/members", "serve/relay", "serve/web",
 	"git/", "operate/", "node", "demo",
 }
