@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -56,7 +57,7 @@ func reportsCommand(ctx context.Context, args []string, std stdio, env environme
 		_, err = fmt.Fprintf(std.out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, called(c.Subject.String(), c.Title), hasGone(c), statustext.Day(c.Keep), c.N)
 		return err
 	case o.dismiss != "":
-		return o.at.postLine(ctx, std.out, "/dismiss", form)
+		return o.at.printLine(ctx, std.out, http.MethodPost, "/dismiss", form)
 	}
 	if o.json {
 		return o.at.printDocument(ctx, std.out, "/reports.json")

@@ -106,11 +106,13 @@ func statusCommand(ctx context.Context, args []string, std stdio, env environmen
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}
+	soon, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
 	switch {
 	case o.health:
-		return o.printLine(ctx, std.out, http.MethodGet, "/healthz", nil)
+		return o.printLine(soon, std.out, http.MethodGet, "/healthz", nil)
 	case o.retry != "":
-		return o.printLine(ctx, std.out, http.MethodPost, "/retry", url.Values{"url": {o.retry}})
+		return o.printLine(soon, std.out, http.MethodPost, "/retry", url.Values{"url": {o.retry}})
 	case o.refused && o.json:
 		return o.printDocument(ctx, std.out, "/refused.json")
 	case o.refused:
@@ -226,20 +228,6 @@ func (o statusOptions) read(ctx context.Context, path string, to any) ([]byte, e
 	return text, nil
 }
 
-// printLine makes a request and prints the line of the answer. An answer other than 200 is an error with that line.
-func (o statusOptions) printLine(ctx context.Context, out io.Writer, method, path string, form url.Values) error {
-	code, b, err := o.ask(ctx, method, path, form)
-	if err != nil {
-		return err
-	}
-	line := strings.TrimSpace(string(b))
-	if code != http.StatusOK {
-		return findings{line}
-	}
-	_, err = fmt.Fprintln(out, line)
-	return err
-}
-
 // compareTimeout bounds how long the relay may take to compare itself with another one.
 const compareTimeout = 31 * time.Minute
 
@@ -276,7 +264,9 @@ func (o statusOptions) compare(ctx context.Context, out io.Writer) error {
 
 // get reads one page of the private listener. An answer other than 200 is an error.
 func (o statusOptions) get(ctx context.Context, path string) ([]byte, error) {
-	code, b, err := o.ask(ctx, http.MethodGet, path, nil)
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	code, b, err := o.listener.get(ctx, http.MethodGet, path, nil)
 	if err == nil && code == http.StatusBadRequest {
 		return nil, misused([]string{strings.TrimSpace(string(b))})
 	}
@@ -284,11 +274,4 @@ func (o statusOptions) get(ctx context.Context, path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s%s: HTTP status %d; is this the private listener of a graspd?", o.base, path, code)
 	}
 	return b, err
-}
-
-// ask makes one request of the private listener and returns the status code and the body of the answer.
-func (o statusOptions) ask(ctx context.Context, method, path string, form url.Values) (code int, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
-	return o.listener.get(ctx, method, path, []byte(form.Encode()))
 }

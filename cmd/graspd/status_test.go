@@ -42,6 +42,12 @@ func TestStatusExitCodes(t *testing.T) {
 	const nobody = "http://127.0.0.1:1" // a port that was free a moment ago may be another test's by now
 	empty := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(empty.Close)
+	long := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for range 65 {
+			_, _ = w.Write(make([]byte, 1<<20)) // whoever asks may have gone
+		}
+	}))
+	t.Cleanup(long.Close)
 	for _, c := range []struct {
 		name, out, errs string
 		code            int
@@ -54,6 +60,7 @@ func TestStatusExitCodes(t *testing.T) {
 		{"json and problems", statusDocument, "graspd: nothing is stored\n", exitFail, []string{"--admin", ill, "--json"}},
 		{"no JSON", "", broken + "/status.json", exitFail, []string{"--admin", broken}},
 		{"another server", "", "HTTP status 404; is this the private listener", exitFail, []string{"--admin", empty.URL}},
+		{"more than is read", "", "the answer is longer than 64 MiB", exitFail, []string{"--admin", long.URL}},
 		{"nobody there", "", "no answer from a running graspd (--admin says", exitFail, []string{"--admin", nobody}},
 		{"no URL", "", `--admin: "ftp://x" is not allowed: want a URL such as http://127.0.0.1:7335`, exitUsage, []string{"--admin", "ftp://x"}},
 		{"arguments", "", `status takes no argument "now"`, exitUsage, []string{"now"}},
