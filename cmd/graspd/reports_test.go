@@ -54,12 +54,10 @@ func TestAReportAsItsPeopleSeeIt(t *testing.T) {
 		}
 	}
 	author, event := "author "+owner, "event "+hex.EncodeToString(announcement.ID[:])
-	var out string
-	for deadline := time.Now().Add(patience); !strings.Contains(out, "malware") || !strings.Contains(out, "impersonation"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("graspd reports: %s", out)
-		}
-		_, out, _ = call(t, "", nil, "reports", "--admin", at)
+	us.logs.await(t, `(?s)somebody has reported.*(somebody has reported)`)
+	_, out, _ := call(t, "", nil, "reports", "--admin", at)
+	if !strings.Contains(out, "malware") || !strings.Contains(out, "impersonation") {
+		t.Errorf("graspd reports: %s", out)
 	}
 	if !strings.Contains(out, author) || !strings.Contains(out, event) || strings.Contains(out, "\x1b") {
 		t.Errorf("graspd reports: %q", out)
