@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// Outcome is what a commit means for an upload.
+// Outcome is what a commit means for an upload, or that its time is over.
 type Outcome struct {
 	Upload uint64
 	Event  nostr.ID      // came, and the upload has its tip; zero: the upload waits for nothing any more
@@ -31,7 +31,7 @@ func (o *outcomes) put(x Outcome) {
 	}
 }
 
-// Outcomes takes what commits since the last call mean for uploads, oldest first. Any goroutine may call Outcomes.
+// Outcomes takes what commits and time have meant for uploads since the last call, oldest first. Any goroutine may call Outcomes.
 func (l *Ledger) Outcomes() []Outcome {
 	l.outcomes.mu.Lock()
 	defer l.outcomes.mu.Unlock()

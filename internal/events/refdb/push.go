@@ -63,8 +63,12 @@ func (l *Ledger) Resize(upload uint64, bytes int64) refs.Cause {
 // Drop forgets uploads whose push has failed, or whose objects have gone into a repository.
 func (l *Ledger) Drop(upload uint64) { l.pending.Drop(upload) }
 
-// ExpireUploads forgets the uploads whose events did not come in time, and returns their numbers.
-func (l *Ledger) ExpireUploads(t Turn) []uint64 { return l.pending.Expire(t.Now.Unix()) }
+// ExpireUploads forgets the uploads whose events did not come in time. Outcomes has them, after the events that came before.
+func (l *Ledger) ExpireUploads(t Turn) {
+	for _, n := range l.pending.Expire(t.Now.Unix()) {
+		l.outcomes.put(Outcome{Upload: n})
+	}
+}
 
 // Uploads returns for how many events commits wait or are under way, and how many bytes these uploads have.
 func (l *Ledger) Uploads() (events int, bytes int64) { return l.pending.Tips(), l.pending.Bytes() }

@@ -120,7 +120,7 @@ func TestWorkIsDoneBesideOther(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var g sync.WaitGroup
 		for range 3 {
-			g.Go(func() { h.work(ctx, &h.adopts, nil, nil) })
+			g.Go(func() { h.work(ctx, &h.adopts) })
 		}
 		synctest.Wait()
 		h.adopts.again()
@@ -135,25 +135,5 @@ func TestWorkIsDoneBesideOther(t *testing.T) {
 		}
 		cancel()
 		g.Wait()
-	})
-}
-
-// TestALookNeedsNoEmptyQueue: it comes at its time, whatever waits.
-func TestALookNeedsNoEmptyQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := doing(1, 60, func() { time.Sleep(time.Second) })
-		h.adopts.again()
-		ctx, cancel := context.WithCancel(t.Context())
-		tick := time.NewTicker(10 * time.Second)
-		defer tick.Stop()
-		var left []int
-		h.work(ctx, &h.adopts, tick.C, func() {
-			if left = append(left, len(h.adopts.list)); len(left) == 3 {
-				cancel()
-			}
-		})
-		if len(left) != 3 || left[0] < 45 || left[2] < 25 {
-			t.Errorf("%v were left at each look", left)
-		}
 	})
 }

@@ -42,8 +42,6 @@ func (x job) ofRepository() bool { return x.kind == changed || x.kind == shared 
 // jobs came; of several, the party goes first that had jobs done for the least time lately.
 type jobs struct {
 	party func(job) string // who has a job done; nil is one party for all
-	hear  func()           // pushes what has come from elsewhere; nil where nothing does
-	more  <-chan struct{}  // has a value when hear may have something to push
 
 	mu     sync.Mutex // guards the fields below
 	list   []job
@@ -180,13 +178,10 @@ func (h *Host) Run(ctx context.Context) error {
 	h.report("what waits", h.resume(ctx))
 	var g sync.WaitGroup
 	g.Go(func() { h.attend(ctx) })
-	h.adopts.hear, h.adopts.more = func() { h.hear() }, h.ledger.MoreOutcomes()
-	copies, adopts := time.NewTicker(lookEvery), time.NewTicker(lookEvery)
-	defer copies.Stop()
-	defer adopts.Stop()
+	g.Go(func() { h.hearAndLook(ctx) })
 	for range workers {
-		g.Go(func() { h.work(ctx, &h.copies, copies.C, h.copies.again) })
-		g.Go(func() { h.work(ctx, &h.adopts, adopts.C, func() { h.lookAtUploads(ctx) }) })
+		g.Go(func() { h.work(ctx, &h.copies) })
+		g.Go(func() { h.work(ctx, &h.adopts) })
 	}
 	g.Go(func() { h.maintain(ctx) })
 	g.Wait()
@@ -194,17 +189,26 @@ func (h *Host) Run(ctx context.Context) error {
 	return nil
 }
 
-// work does jobs of a queue that may take long, beside others that do. It calls look at each tick, whatever waits.
-func (h *Host) work(ctx context.Context, q *jobs, tick <-chan time.Time, look func()) {
+// hearAndLook queues what commits mean for uploads, and at each look what failed and what waits no more, however long the jobs take.
+func (h *Host) hearAndLook(ctx context.Context) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for ctx.Err() == nil {
+		h.hear()
 		select {
-		case <-tick:
-			look()
-		default:
+		case <-h.ledger.MoreOutcomes():
+		case <-look.C:
+			h.copies.again()
+			h.adopts.again()
+			h.report("uploads", h.expireUploads(ctx))
+		case <-ctx.Done():
 		}
-		if q.hear != nil {
-			q.hear()
-		}
+	}
+}
+
+// work does jobs of a queue that may take long, beside others that do.
+func (h *Host) work(ctx context.Context, q *jobs) {
+	for ctx.Err() == nil {
 		if x, done := q.next(h.cfg.Now()); done != nil {
 			q.stir() // another one may be done beside it
 			h.try(ctx, x, q)
@@ -213,9 +217,6 @@ func (h *Host) work(ctx context.Context, q *jobs, tick <-chan time.Time, look fu
 		}
 		select {
 		case <-q.wake:
-		case <-q.more:
-		case <-tick:
-			look()
 		case <-ctx.Done():
 		}
 	}

@@ -509,23 +509,30 @@ func TestAnUploadWhoseTimeIsOverIsTakenFirst(t *testing.T) {
 	})
 }
 
+// slowly starts a relay that has been told the story, and takes in so many tips of uploads for ten minutes each.
+func slowly(t *testing.T) (s *story, slow *atomic.Int64) {
+	slow = new(atomic.Int64)
+	m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+	m.disk.Fail = func(of string, _ gitrepo.ID) error {
+		if of == "Part" && slow.Add(-1) >= 0 {
+			time.Sleep(10 * time.Minute)
+		}
+		return nil
+	}
+	s = newStory(m)
+	m.start()
+	if done := s.tell(0); done != len(s.steps()) {
+		t.Fatal(done)
+	}
+	return s, slow
+}
+
 // TestUploadsOfOthersAreTakenMeanwhile: while uploads of one network are taken in for long, those of others are served, one network does not have
 // all places, and what waits for no event any more goes.
 func TestUploadsOfOthersAreTakenMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
-		var slow atomic.Int64 // tips that are taken in for ten minutes each
-		m.disk.Fail = func(of string, _ gitrepo.ID) error {
-			if of == "Part" && slow.Add(-1) >= 0 {
-				time.Sleep(10 * time.Minute)
-			}
-			return nil
-		}
-		s := newStory(m)
-		m.start()
-		if done := s.tell(0); done != len(s.steps()) {
-			t.Fatal(done)
-		}
+		s, slow := slowly(t)
+		m := s.mortal
 		s.uploadsFrom("never", "never") // whose events do not come
 		time.Sleep(refs.PendingFor - 5*time.Minute)
 		var many []*nostr.Event
@@ -566,19 +573,8 @@ func TestUploadsOfOthersAreTakenMeanwhile(t *testing.T) {
 // TestAnEventThatCameInTimeIsHeardFirst: all who take in uploads are busy when an event comes and until the time of its upload is over.
 func TestAnEventThatCameInTimeIsHeardFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
-		var slow atomic.Int64
-		m.disk.Fail = func(of string, _ gitrepo.ID) error {
-			if of == "Part" && slow.Add(-1) >= 0 {
-				time.Sleep(10 * time.Minute)
-			}
-			return nil
-		}
-		s := newStory(m)
-		m.start()
-		if done := s.tell(0); done != len(s.steps()) {
-			t.Fatal(done)
-		}
+		s, slow := slowly(t)
+		m := s.mortal
 		late, _ := s.uploadsFrom("late", "late")
 		time.Sleep(refs.PendingFor - 5*time.Minute)
 		var others []*nostr.Event

@@ -18,8 +18,6 @@ import (
 type uploads struct {
 	mu   sync.Mutex
 	held map[uint64]*upload
-
-	hearing sync.Mutex // keeps what commits mean for uploads in order until it is queued
 }
 
 type upload struct {
@@ -101,19 +99,14 @@ func (u *uploads) take(n uint64) *upload {
 	return x
 }
 
-// hear queues what commits mean for uploads, in their order, and then that those of gone wait no more.
-func (h *Host) hear(gone ...uint64) {
-	h.uploads.hearing.Lock()
-	defer h.uploads.hearing.Unlock()
+// hear queues what commits mean for uploads, in their order. hearAndLook alone calls it.
+func (h *Host) hear() {
 	for _, x := range h.ledger.Outcomes() {
 		if x.Event == (nostr.ID{}) {
 			h.adopts.push(job{kind: dropped, upload: x.Upload})
 			continue
 		}
 		h.adopts.push(job{kind: found, of: x.Of, upload: x.Upload, event: x.Event})
-	}
-	for _, n := range gone {
-		h.adopts.push(job{kind: dropped, upload: n})
 	}
 }
 
@@ -160,19 +153,11 @@ func (h *Host) release(n uint64) error {
 	return nil
 }
 
-// lookAtUploads tries again what failed, and then drops what waits no more.
-func (h *Host) lookAtUploads(ctx context.Context) {
-	h.adopts.again()
-	h.report("uploads", h.expireUploads(ctx))
-}
-
-// expireUploads drops the uploads whose time is over, after the jobs of the same party that wait: some may take tips whose events came in time.
+// expireUploads has the uploads dropped whose time is over, after the jobs of the same party that wait: some may take tips whose events came in
+// time.
 func (h *Host) expireUploads(ctx context.Context) error {
-	var gone []uint64
-	err := h.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
-		gone = h.ledger.ExpireUploads(t.Turn)
+	return h.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
+		h.ledger.ExpireUploads(t.Turn)
 		return nil
 	})
-	h.hear(gone...)
-	return err
 }
