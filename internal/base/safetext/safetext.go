@@ -66,9 +66,10 @@ func Columns(s string, most int) string {
 
 // Line returns the first line of a text, at most most bytes of it, with … behind it where there was more.
 func Line(s string, most int) string {
-	s, _, more := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")), "\n")
+	s, _, more := strings.Cut(strings.TrimSpace(s), "\n")
 	s, cut := Cut(s, most)
-	if more || cut {
+	s, longer := Cut(strings.ToValidUTF8(s, "\uFFFD"), most) // only of what is left, as s may be long
+	if more || cut || longer {
 		s = strings.TrimSpace(s) + "…"
 	}
 	return s

@@ -2,6 +2,7 @@ package safetext
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -109,5 +110,17 @@ func TestLine(t *testing.T) {
 		if got := Line(in, 8); got != want {
 			t.Errorf("%q: %q", in, got)
 		}
+	}
+}
+
+// TestALineOfALongTextIsShortWork: what is cut off is not made valid first.
+func TestALineOfALongTextIsShortWork(t *testing.T) {
+	long := strings.Repeat("a\x80", 1<<20)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := Line(long, 8)
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 1<<19 || got != "a\uFFFDa\uFFFD…" {
+		t.Errorf("%q, which took %d bytes", got, bytes)
 	}
 }

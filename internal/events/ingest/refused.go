@@ -61,7 +61,7 @@ func (d *Door) saw(it *item, v policy.Verdict) {
 func (r *refusals) note(e *nostr.Event, from, by, why string, now time.Time) {
 	x := refusal{status.Refused{
 		Last: status.Moment{Time: now}, Times: 1, From: from, Author: nip19.Npub(e.PubKey), Event: e.ID.String(), Kind: uint16(e.Kind),
-		What: strings.TrimSpace(nip34.NameOf(e.Kind) + " " + nip34.Title(e)), Address: safetext.Line(e.Address(), mostAddress), Why: safetext.Line(why, mostWhy),
+		What: whatOf(e), Address: safetext.Line(e.Address(), mostAddress), Why: safetext.Line(why, mostWhy),
 	}, by}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,6 +85,15 @@ func (r *refusals) note(e *nostr.Event, from, by, why string, now time.Time) {
 	case len(r.list) > MostRefused:
 		r.list = slices.Delete(r.list, 0, 1)
 	}
+}
+
+// whatOf says what an event is, with what its author calls it. The name in a profile would have to be parsed out of JSON, and everybody waits for
+// the writer meanwhile.
+func whatOf(e *nostr.Event) string {
+	if e.Kind == nostr.KindMetadata {
+		return nip34.NameOf(e.Kind)
+	}
+	return strings.TrimSpace(nip34.NameOf(e.Kind) + " " + nip34.Title(e))
 }
 
 // LastRefused returns the last refusals, the newest first.

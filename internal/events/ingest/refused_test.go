@@ -9,6 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // TestRefusalsAreKept: what clients were refused, with who, what and why, the newest first, and repeats counted; of relays only what names
@@ -45,6 +46,10 @@ func TestRefusalsAreKept(t *testing.T) {
 		if x := got[1]; x.From != "" || x.Times != 2 || !x.Last.Equal(now.Add(time.Minute)) || x.What != "announcement of a repository other" || x.Author != nip19.Npub(key(2)) ||
 			x.Address != fmt.Sprintf("30617:%s:other", key(2)) || x.Why == "" {
 			t.Errorf("of a client: %+v", x)
+		}
+		w.publish(c, event(4, now, nostr.KindMetadata, `{"name":"ann"}`))
+		if x := w.door.LastRefused()[0]; x.Author != nip19.Npub(key(4)) || x.What != "profile" { // no JSON is read for it
+			t.Errorf("of a profile: %+v", x)
 		}
 		for i := range 3 * ingest.MostRefused { // one address fills a quarter at most
 			w.publish(c, elsewhere(10+i, "flood", now))
