@@ -72,11 +72,7 @@ func (n *Node) gather(ctx context.Context, other against.Asker) (here, there aga
 func (n *Node) stored(ctx context.Context, f nostr.Filter, do func(*nostr.Event) error) error {
 	v := n.Store.View()
 	defer v.Close()
-	for row, err := range v.Query(ctx, f) {
-		if err != nil {
-			return err
-		}
-		e, err := row.Event()
+	for e, err := range v.Events(ctx, f) {
 		if err == nil {
 			err = do(e)
 		}

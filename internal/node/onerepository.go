@@ -1,9 +1,11 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/store"
@@ -38,28 +40,16 @@ func ReadRepository(ctx context.Context, data string, o store.Options, of nip34.
 	if err != nil {
 		return nil, "", err
 	}
-	wanted, err := aboutRepository(ctx, v, of)
-	if err != nil {
+	if events, err = aboutRepository(ctx, v, of); err != nil {
 		return nil, "", fmt.Errorf("events of %s: %w", of, err)
 	}
-	for after := store.Seq(0); len(events) < len(wanted) && ctx.Err() == nil; {
-		entries, _, err := s.Since(after, 1000)
-		if err != nil || len(entries) == 0 {
-			return events, DirectoryOf(data, row.Dir), err
-		}
-		for _, x := range entries {
-			if after = x.Seq; x.Event != nil && wanted[x.Event.ID] {
-				events = append(events, x.Event)
-			}
-		}
-	}
-	return events, DirectoryOf(data, row.Dir), ctx.Err()
+	return events, DirectoryOf(data, row.Dir), nil
 }
 
-// aboutRepository returns the ids of the events at the addresses of a repository and of those whom its owner invites, of what names these,
-// and so on.
-func aboutRepository(ctx context.Context, v *store.View, of nip34.Address) (map[nostr.ID]bool, error) {
-	found := map[nostr.ID]bool{}
+// aboutRepository returns the events at the addresses of a repository and of those whom its owner invites, what names these, and so on, in the
+// order in which they were stored.
+func aboutRepository(ctx context.Context, v *store.View, of nip34.Address) (events []*nostr.Event, err error) {
+	at := map[nostr.ID]store.Seq{} // of what was found
 	state := of
 	state.Kind = nip34.KindState
 	addresses := []string{of.String(), state.String()}
@@ -74,18 +64,24 @@ func aboutRepository(ctx context.Context, v *store.View, of nip34.Address) (map[
 		}
 	}
 	var ids []nostr.ID
-	for len(ids)+len(addresses) > 0 && len(found) < mostOfOne {
+	for len(ids)+len(addresses) > 0 && len(at) < mostOfOne {
 		var more []nostr.ID
 		for row, err := range v.About(ctx, ids, addresses) {
 			if err != nil {
 				return nil, err
 			}
-			if !found[row.ID] {
-				found[row.ID] = true
-				more = append(more, row.ID)
+			if _, known := at[row.ID]; known {
+				continue
 			}
+			e, err := row.Event()
+			if err != nil {
+				return nil, err
+			}
+			at[row.ID] = row.Seq
+			events, more = append(events, e), append(more, row.ID)
 		}
 		ids, addresses = more, nil
 	}
-	return found, nil
+	slices.SortFunc(events, func(a, b *nostr.Event) int { return cmp.Compare(at[a.ID], at[b.ID]) })
+	return events, nil
 }
