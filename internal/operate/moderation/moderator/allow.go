@@ -81,8 +81,9 @@ func (m *Moderator) setAllowed(ctx context.Context, x moderation.Allowed, did st
 		return err
 	}
 	x.By, x.Why = o.By, o.Why
+	title := m.Title(o.Subject)
 	m.mu.Lock()
-	e := moderation.Entry{N: m.decided.last + 1, At: m.cfg.Now().Unix(), By: x.By, Did: did, Subject: o.Subject.String(), Title: m.Title(o.Subject), Why: x.Why}
+	e := moderation.Entry{N: m.decided.last + 1, At: m.cfg.Now().Unix(), By: x.By, Did: did, Subject: o.Subject.String(), Title: title, Why: x.Why}
 	m.mu.Unlock()
 	var row []byte
 	if did == moderation.Admitted {
