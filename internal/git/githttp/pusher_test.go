@@ -381,6 +381,7 @@ func TestNobodyKeepsATurnByTrickling(t *testing.T) {
 		brings(40, 68<<10, 68<<10)
 		synctest.Wait()
 		push("198.51.100.2")
+		synctest.Wait() // until who gave way is counted
 		if n := w.server.Stats().Pushes[githttp.PushBroken]; n != 2 {
 			t.Errorf("%d have given way", n)
 		}
