@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -199,7 +200,7 @@ func (x *exchange) open(until time.Duration) (raw *body, plain *bufio.Reader, er
 	case "", "identity":
 		return raw, x.reader(raw), nil
 	case "gzip", "x-gzip":
-		return raw, x.reader(&inflated{raw: raw, src: bufio.NewReader(raw)}), nil
+		return raw, x.reader(newInflated(raw, x.inflating)), nil
 	}
 	x.w.Header().Set("Accept-Encoding", "gzip")
 	return nil, nil, &failure{status: http.StatusUnsupportedMediaType, text: "of encodings gzip is understood"}
@@ -228,16 +229,30 @@ const (
 
 var errInflates = fmt.Errorf("the body inflates to more than %d times what was sent", mostInflated)
 
-// inflated reads a compressed body, and bounds how far it inflates. It reads nothing before its reader asks.
+// inflators returns how many bodies are inflated at the same time: half as many as there are processors, so that the other half is left for
+// everything else.
+func inflators() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+// inflated reads a compressed body, and bounds how far it inflates. It reads nothing before its reader asks. It has one of the turns of all who
+// inflate while it does, and gives that up while it waits for bytes.
 type inflated struct {
-	raw *body
-	src *bufio.Reader
-	z   *gzip.Reader
-	n   int64
-	err error
+	raw   *body
+	turns chan struct{}
+	src   *bufio.Reader
+	z     *gzip.Reader
+	n     int64
+	err   error
+}
+
+func newInflated(raw *body, turns chan struct{}) *inflated {
+	i := &inflated{raw: raw, turns: turns}
+	i.src = bufio.NewReader(beyond{i})
+	return i
 }
 
 func (i *inflated) Read(p []byte) (n int, err error) {
+	i.turns <- struct{}{}
+	defer func() { <-i.turns }()
 	if i.z == nil && i.err == nil {
 		i.z, i.err = gzip.NewReader(i.src)
 	}
@@ -249,6 +264,15 @@ func (i *inflated) Read(p []byte) (n int, err error) {
 		i.err = errInflates
 	}
 	return n, i.err
+}
+
+// beyond reads what is to be inflated, without the turn.
+type beyond struct{ i *inflated }
+
+func (b beyond) Read(p []byte) (int, error) {
+	<-b.i.turns
+	defer func() { b.i.turns <- struct{}{} }()
+	return b.i.raw.Read(p)
 }
 
 // What a request costs, in steps (front.StepsPerRequest).

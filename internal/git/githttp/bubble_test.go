@@ -97,11 +97,16 @@ func (w *bubbled) dial(t testing.TB, from string) *client {
 	return &client{Conn: near, t: t, in: bufio.NewReader(near)}
 }
 
-// post begins a request of so many bytes, of which the first are sent.
+// begin begins a request of so many bytes, of which the first are sent. With -1 they are all, and only the server does not know that before it
+// has read them.
 func (w *bubbled) begin(t testing.TB, from, service, body string, bytes int, head ...string) *client {
 	t.Helper()
 	c := w.dial(t, from)
-	text := fmt.Sprintf("POST %s/git-%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-git-%s-request\r\nContent-Length: %d\r\n", path("r"), service, service, bytes)
+	length := fmt.Sprint("Content-Length: ", bytes)
+	if bytes < 0 {
+		length, body = "Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	}
+	text := fmt.Sprintf("POST %s/git-%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-git-%s-request\r\n%s\r\n", path("r"), service, service, length)
 	for i := 0; i < len(head); i += 2 {
 		text += head[i] + ": " + head[i+1] + "\r\n"
 	}

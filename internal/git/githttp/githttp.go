@@ -67,6 +67,7 @@ type Server struct {
 	logger       *slog.Logger
 	faults       *contain.Faults
 	requests     *fair.Account // memory of requests, in units
+	inflating    chan struct{} // has one for each body that is being inflated
 	uploads      *uploads
 	penalties    penalties // for pushes
 	overfetched  penalties // for fetches
@@ -83,9 +84,11 @@ func New(c Config) *Server {
 		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), agent: cmp.Or(c.Agent, "graspd"), contributors: c.Contributors,
 		logger: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), faults: c.Faults,
 		requests: c.Front.NewAccount(fair.Config{Name: "units of git requests", Total: 32768, Address: 4096, Little: 64}),
-		uploads:  newUploads(c.Front.NewAccount(fair.Config{Name: "git uploads", Total: cmp.Or(int64(c.Pushes), 128), Address: 4, Little: 1})),
-		texts:    newTexts(32 << 20),
-		leads:    newLeads(),
+		uploads: newUploads(
+			c.Front.NewAccount(fair.Config{Name: "git uploads", Total: cmp.Or(int64(c.Pushes), 128), Address: 4, Little: 1}),
+			c.Front.NewAccount(fair.Config{Name: "small git uploads", Total: turnsBeside, Address: 2, Little: 1})),
+		texts: newTexts(32 << 20), inflating: make(chan struct{}, inflators()),
+		leads: newLeads(),
 	}
 	s.SetMaxPush(c.MaxPush)
 	s.cache = newCache(c)

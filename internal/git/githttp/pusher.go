@@ -1,9 +1,12 @@
 package githttp
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -35,7 +38,8 @@ func (p *pusher) run() {
 			p.tooSoon(wait)
 			return
 		}
-		if turn = p.x.uploads.ask(p.x.from.Visitor, p.x.party(), p.raw); turn == nil {
+		whole := p.gather()
+		if turn = p.x.uploads.ask(p.x.from.Visitor, p.x.party(), p.raw, whole); turn == nil {
 			p.busy()
 			return
 		}
@@ -55,6 +59,18 @@ func (p *pusher) run() {
 	default:
 		p.report(r)
 	}
+}
+
+// gather reads a body that is known to be small before the push asks for a turn, and reports whether it came to its end. What is wrong with the
+// body its reader hears.
+func (p *pusher) gather() (whole bool) {
+	n := p.x.req.ContentLength
+	if n < 0 || n > gatherBytes || p.x.req.Header.Get("Content-Encoding") != "" || p.x.hold(int(n+unitBytes-1)/unitBytes) != nil {
+		return false
+	}
+	b, err := io.ReadAll(p.pack.src)
+	p.pack.src = bufio.NewReader(io.MultiReader(bytes.NewReader(b), p.pack.src))
+	return err == nil
 }
 
 // await waits for a turn, and reports whether uploadWait passed first. It fails when the client has left.

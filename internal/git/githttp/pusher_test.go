@@ -20,11 +20,21 @@ func (w *bubbled) commands() *gitwire.Push {
 	return &gitwire.Push{Commands: []gitwire.Command{{Ref: "refs/heads/x", New: w.tip}}, Report: gitwire.ReportStatus, Sideband: true}
 }
 
-// send begins a push whose pack is to have so many bytes, of which none is sent.
+// send begins a push whose pack is to have so many bytes, of which none is sent. Of a push without any the server does not know that it is small.
 func (w *bubbled) send(t testing.TB, from string, p *gitwire.Push, pack int) *client {
 	t.Helper()
 	body := string(p.AppendTo(nil))
+	if pack == 0 {
+		return w.begin(t, from, "receive-pack", body, -1)
+	}
 	return w.begin(t, from, "receive-pack", body, len(body)+pack)
+}
+
+// small is a push that the server knows to be small, and of which all is there.
+func (w *bubbled) small(t testing.TB, from string) *client {
+	t.Helper()
+	body := string(w.commands().AppendTo(nil)) + strings.Repeat("x", 60<<10)
+	return w.begin(t, from, "receive-pack", body, len(body))
 }
 
 func taken(p *gitwire.Push) string { return string(p.AppendReport(nil, "", p.RefuseAll(""))) }
@@ -128,7 +138,7 @@ func TestPushesWaitForTheirTurn(t *testing.T) {
 		hold, began := w.holds(stranger), time.Now()
 		var own []*client
 		push := func() *client {
-			c := w.send(t, stranger, w.commands(), 4)
+			c := w.send(t, stranger, w.commands(), 1<<20)
 			synctest.Wait()
 			return c
 		}
@@ -277,12 +287,12 @@ func TestTheSlowestMakesRoom(t *testing.T) {
 				from = fmt.Sprint("192.0.2.", 100+i)
 			}
 			if i == 0 {
-				bytes = 4
+				bytes = 128 << 10
 			}
 			all = append(all, w.send(t, from, w.commands(), bytes))
 			synctest.Wait()
 		}
-		all[0].send("pack")
+		all[0].send(strings.Repeat("p", 128<<10))
 		ended := make(chan struct{})
 		defer close(ended)
 		for i, c := range all[1:] { // the later ones bring more, and the last ones least
@@ -387,6 +397,54 @@ func TestNobodyKeepsATurnByTrickling(t *testing.T) {
 		}
 		if _, err := all[1].Write(nil); err != nil {
 			t.Errorf("the fast one: %v", err)
+		}
+	})
+}
+
+// TestASmallPushWaitsForNobody: where others took all turns a moment ago, a push whose whole body is there has one beside them. There are 16, two of an
+// address, and who sends little slowly has none.
+func TestASmallPushWaitsForNobody(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		busy := make(chan struct{})
+		w.decides(func(_ context.Context, p githttp.PushCall) githttp.PushResult {
+			w.called(p.From)
+			b, err := io.ReadAll(p.Pack)
+			if p.From == "192.0.2.200" {
+				<-busy
+			}
+			if err != nil || string(b) != strings.Repeat("x", 60<<10) {
+				return githttp.PushResult{Unpack: "index-pack", Outcomes: p.Push.RefuseAll("no pack")}
+			}
+			return githttp.PushResult{Outcomes: p.Push.RefuseAll("")}
+		})
+		for i := range 32 {
+			w.send(t, fmt.Sprint("192.0.2.", i), w.commands(), 1<<30)
+		}
+		synctest.Wait()
+		began := time.Now()
+		for range 3 {
+			if got := w.small(t, another).all(); got != taken(w.commands()) || time.Since(began) != 0 {
+				t.Errorf("%q after %s", got, time.Since(began))
+			}
+		}
+		for range 2 {
+			w.small(t, "192.0.2.200")
+		}
+		third, unknown, slow := w.small(t, "192.0.2.200"), w.send(t, another, w.commands(), 0), w.send(t, another, w.commands(), 100)
+		synctest.Wait()
+		if n := w.server.Stats().Waiting; n != 2 {
+			t.Errorf("%d wait", n)
+		}
+		close(busy)
+		if got := third.all(); !strings.HasSuffix(got, taken(w.commands())) {
+			t.Errorf("the third of an address: %q", got)
+		}
+		time.Sleep(25 * time.Second)
+		if got := unknown.all(); !strings.Contains(got, "no pack") {
+			t.Errorf("of unknown length: %q", got)
+		}
+		if got := slow.all(); !strings.Contains(got, "the push is too slow") {
+			t.Errorf("slow: %q", got)
 		}
 	})
 }
@@ -684,7 +742,7 @@ func TestAPusherThatDoesNotRead(t *testing.T) {
 			w.called("ended")
 			return githttp.PushResult{Unpack: "left"}
 		})
-		w.send(t, stranger, w.commands(), 1000)
+		w.send(t, stranger, w.commands(), 1<<20)
 		time.Sleep(62 * time.Second)
 		if took := w.took(); took != "push ended" {
 			t.Errorf("%s", took)

@@ -33,6 +33,12 @@ const (
 	spareAfter = 15 // seconds
 )
 
+// A push whose whole body is here needs no time of its client, and takes no turn of those that do: it has turns beside them.
+const (
+	gatherBytes = 64 << 10 // of a body that is read before its push asks for a turn
+	turnsBeside = 16
+)
+
 // enough returns how many bytes a second a push that had its turn for so long has to bring to keep it while others wait.
 func enough(took time.Duration) float64 {
 	return yieldBelow * math.Exp2((took-yieldAfter).Seconds()/yieldAfter.Seconds())
@@ -41,7 +47,8 @@ func enough(took time.Duration) float64 {
 // uploads hands out turns to push. The address with the fewest pushes under way goes first; of several, the one that had turns for the shortest
 // time lately; then the client that came first.
 type uploads struct {
-	pool *fair.Account
+	pool   *fair.Account
+	beside *fair.Account // turns of pushes whose whole body is here
 
 	mu      sync.Mutex // guards the fields below
 	waiting []*turn    // in the order in which they came
@@ -55,6 +62,7 @@ type turn struct {
 	of      *front.Visitor
 	party   string // "" is the operator, who pays for nothing
 	raw     *body
+	whole   bool          // the whole body is here
 	granted chan struct{} // closed once the client has the turn
 	sent    chan struct{} // closed when makeRoom sends the client away
 	bound   bool          // the address or its network had as many turns as they may have, when they were last looked for
@@ -62,15 +70,15 @@ type turn struct {
 	grant   *fair.Grant
 }
 
-func newUploads(p *fair.Account) *uploads {
-	return &uploads{pool: p, running: map[*front.Visitor]int{}, turns: map[*turn]struct{}{}}
+func newUploads(pool, beside *fair.Account) *uploads {
+	return &uploads{pool: pool, beside: beside, running: map[*front.Visitor]int{}, turns: map[*turn]struct{}{}}
 }
 
 // ask returns a turn that is granted or waits; nil where there is no place to wait.
-func (u *uploads) ask(one *front.Visitor, party string, raw *body) *turn {
+func (u *uploads) ask(one *front.Visitor, party string, raw *body, whole bool) *turn {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	t := &turn{of: one, party: party, raw: raw, granted: make(chan struct{}), sent: make(chan struct{})}
+	t := &turn{of: one, party: party, raw: raw, whole: whole, granted: make(chan struct{}), sent: make(chan struct{})}
 	if u.grant(t) {
 		return t
 	}
@@ -197,11 +205,15 @@ func (u *uploads) grant(t *turn) bool {
 	now := time.Now()
 	spared := u.pool.Left() <= u.spared(now, t)
 	g, why := u.pool.Take(t.of.Party(), 1)
-	if t.bound = why == fair.OverAddress; why != fair.Granted {
-		return false
-	}
-	if spared {
+	t.bound = why == fair.OverAddress
+	if why == fair.Granted && spared {
 		g.GiveBack()
+		why = fair.OverAll
+	}
+	if t.whole && why != fair.Granted {
+		g, why = u.beside.Take(t.of.Party(), 1)
+	}
+	if why != fair.Granted {
 		return false
 	}
 	t.grant, t.began = g, now

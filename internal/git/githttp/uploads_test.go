@@ -36,7 +36,7 @@ func TestWhoHadMostTurnsGivesWay(t *testing.T) {
 		"long ago is not for ever":   {[]push{{"a", 3600, false}, {"b", 10, false}}, map[string]int{"b": 100}, 1},
 		"nothing is left to be sent": {[]push{{"a", 30, true}}, nil, -1},
 	} {
-		u := newUploads(fair.New(fair.Config{Total: 32}))
+		u := newUploads(fair.New(fair.Config{Total: 32}), fair.New(fair.Config{Total: 2}))
 		var turns []*turn
 		for _, p := range c.pushes {
 			x := &turn{of: visitors[p.of], party: p.of, raw: &body{over: p.whole}, began: now.Add(-time.Duration(p.since) * time.Second)}

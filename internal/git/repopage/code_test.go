@@ -155,7 +155,7 @@ func TestBlob(t *testing.T) {
 	has(t, w.see("blob/main/docs/guide.md?plain=1"), "# Use it", `href="?"`, `id="L1"`)
 	for name, want := range map[string]string{
 		"link": `A symbolic link to <a href="` + w.path + `/blob/main/src/main.go"><code>src/main.go</code></a>`, "out": "A symbolic link to <code>../../etc/passwd</code>",
-		"root": "A symbolic link to <code>/src/main.go</code>",
+		"root":       "A symbolic link to <code>/src/main.go</code>",
 		"vendor/sub": "the commit <code>" + absent + "</code> of another repository, <code>https://sub.example/s.git</code>",
 		"big.bin":    "kept in LFS, and has 11.8 MiB", "data": "This file is binary", "empty": "This file is empty", "img/a.png": `<img src="` + w.path + `/raw/main/img/a.png" alt="a.png">`,
 		"logo.svg": `<img src="` + w.path + `/raw/main/logo.svg"`, "page.html": `<span class="f">script</span>`, evilURL: "<h1>&lt;script&gt;alert(1)&lt;&#34;&#39;&amp;</h1>", "new%0Aline": `<h1>new\nline</h1>`,
