@@ -91,7 +91,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 func callers(ctx context.Context, s *scene, from []netip.Addr, n int, act func(ctx context.Context, c *caller, number int64)) error {
 	var all sync.WaitGroup
 	for _, a := range from {
-		c := newCaller(s.g.url, a, &s.got)
+		c := newCaller(s.url, a, &s.got)
 		for range n {
 			all.Go(func() {
 				for ctx.Err() == nil {
@@ -126,13 +126,13 @@ func (s *scene) settleWith(ctx context.Context, p *place, tip gitwire.ObjectID, 
 }
 
 func (s *scene) settleFrom(ctx context.Context, from netip.Addr, p *place, tip gitwire.ObjectID, objects []object) error {
-	l := &line{url: s.g.url, from: from}
+	l := &line{url: s.url, from: from}
 	defer l.down()
 	main := ref{mainRef, tip}
 	if err := publishEach(ctx, l, p.announcement(), p.state(main)); err != nil {
 		return err
 	}
-	return newCaller(s.g.url, from, nil).push(ctx, p, pushBody(gitwire.ObjectID{}, packOf(objects...).end(), main))
+	return newCaller(s.url, from, nil).push(ctx, p, pushBody(gitwire.ObjectID{}, packOf(objects...).end(), main))
 }
 
 // firstCommit is one with a file of that text.

@@ -37,7 +37,7 @@ var allBombs = sync.OnceValue(func() (packs [][]byte) {
 
 // signed pushes a pack to a place that is announced for it, under a state that names that commit.
 func (s *scene) signed(ctx context.Context, c *caller, p *place, tip gitwire.ObjectID, pack []byte) error {
-	l := &line{url: s.g.url, from: c.from}
+	l := &line{url: s.url, from: c.from}
 	defer l.down()
 	main := ref{mainRef, tip}
 	if err := publishEach(ctx, l, p.announcement(), p.state(main)); err != nil {

@@ -137,7 +137,7 @@ var smallAsks = attack{
 
 // clonesMuch is an honest client who clones a large repository until ctx ends, each time in a way that nobody has before.
 func (s *scene) clonesMuch(ctx context.Context) {
-	c, began, whole := newCaller(s.g.url, on(honestNet, 9), nil), time.Now(), 0
+	c, began, whole := newCaller(s.url, on(honestNet, 9), nil), time.Now(), 0
 	for n := 0; ctx.Err() == nil; n++ {
 		body := want(largeTip(), fmt.Sprintf("filter blob:limit=%d\n", 1<<30+n))
 		a, err := c.do(ctx, request{path: largePlace().path, service: "upload-pack", version2: true, body: bytes.NewReader(body)})

@@ -110,7 +110,7 @@ var (
 // led pushes to a new repository that 32 maintain, who each announce it.
 func (s *scene) led(ctx context.Context, c *caller, n int64, pack []byte, refs ...ref) {
 	p := newPlace(fmt.Sprint("leader", n), fmt.Sprint("crowd", n))
-	l := &line{url: s.g.url, from: c.from}
+	l := &line{url: s.url, from: c.from}
 	defer l.down()
 	for i := range 32 {
 		p.maintainers = append(p.maintainers, fmt.Sprint("member", n, "-", i))
@@ -152,13 +152,13 @@ var takenAway = attack{
 		if err := s.settleRefs(ctx, p, packOf(objects...).end(), ref{mainRef, tip}); err != nil {
 			return err
 		}
-		l := &line{url: s.g.url, from: on(helperNet, 0)}
+		l := &line{url: s.url, from: on(helperNet, 0)}
 		defer l.down()
 		next, more := firstCommit("public")
 		if err := publishEach(ctx, l, p.state(ref{mainRef, next})); err != nil {
 			return err
 		}
-		return newCaller(s.g.url, on(helperNet, 0), nil).push(ctx, p, pushBody(tip, packOf(more...).end(), ref{mainRef, next}))
+		return newCaller(s.url, on(helperNet, 0), nil).push(ctx, p, pushBody(tip, packOf(more...).end(), ref{mainRef, next}))
 	},
 	strike: func(ctx context.Context, s *scene) error {
 		tip, _ := firstCommit("secret")

@@ -59,7 +59,7 @@ var manyRefs = attack{
 	strike: func(ctx context.Context, s *scene) error {
 		return callers(ctx, s, addresses(20), 1, func(ctx context.Context, c *caller, n int64) {
 			p := newPlace(fmt.Sprint("many", n), "refs")
-			l := &line{url: s.g.url, from: c.from}
+			l := &line{url: s.url, from: c.from}
 			defer l.down()
 			if err := publishEach(ctx, l, p.announcement()); err != nil {
 				return

@@ -59,7 +59,7 @@ var nest = sync.OnceValues(func() ([]byte, []ref) {
 
 // signedRefs pushes a pack to a place that is announced for it, under a state that names these refs.
 func (s *scene) signedRefs(ctx context.Context, c *caller, p *place, pack []byte, refs ...ref) {
-	l := &line{url: s.g.url, from: c.from}
+	l := &line{url: s.url, from: c.from}
 	defer l.down()
 	if err := publishEach(ctx, l, p.announcement(), p.state(refs...)); err != nil {
 		if ctx.Err() == nil {
@@ -75,12 +75,12 @@ func (s *scene) settleRefs(ctx context.Context, p *place, pack []byte, refs ...r
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	from := on(helperNet, 0)
-	l := &line{url: s.g.url, from: from}
+	l := &line{url: s.url, from: from}
 	defer l.down()
 	if err := publishEach(ctx, l, p.announcement(), p.state(refs...)); err != nil {
 		return err
 	}
-	if err := newCaller(s.g.url, from, nil).push(ctx, p, pushBody(gitwire.ObjectID{}, pack, refs...)); err != nil {
+	if err := newCaller(s.url, from, nil).push(ctx, p, pushBody(gitwire.ObjectID{}, pack, refs...)); err != nil {
 		s.note = "before the attack: " + err.Error()
 	}
 	return ctx.Err()
@@ -156,7 +156,7 @@ var pulled = attack{
 		for n, from := range slices.Concat(addresses(20), addresses(20)) {
 			p := newPlace(fmt.Sprint("puller", n), "pull")
 			p.elsewhere = []string{"http://" + l.Addr().String() + p.path}
-			l := &line{url: s.g.url, from: from}
+			l := &line{url: s.url, from: from}
 			if err := publishEach(ctx, l, p.announcement(), p.state(refs...)); err != nil && ctx.Err() == nil {
 				s.got.heard("an event is not taken")
 			}

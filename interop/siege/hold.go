@@ -88,7 +88,7 @@ func holders(ctx context.Context, s *scene, kind string, each int, from []netip.
 	var all sync.WaitGroup
 	defer all.Wait()
 	for some := range slices.Chunk(from, 5) {
-		args := []string{holdCommand, s.g.url, strconv.Itoa(each), kind}
+		args := []string{holdCommand, s.url, strconv.Itoa(each), kind}
 		for _, a := range some {
 			args = append(args, a.String())
 		}

@@ -24,9 +24,16 @@ func main() {
 	defer stop()
 	moreFiles()
 	var err error
-	if len(os.Args) > 1 && os.Args[1] == holdCommand {
+	var own string
+	if len(os.Args) > 1 {
+		own = os.Args[1]
+	}
+	switch own {
+	case holdCommand:
 		err = hold(os.Args[2:], os.Stdin, os.Stdout)
-	} else {
+	case attackersCommand:
+		err = attackAs(ctx, os.Args[2:], os.Stdin, os.Stdout)
+	default:
 		err = run(ctx, os.Args[1:], os.Stderr)
 	}
 	if err != nil {

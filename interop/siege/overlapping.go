@@ -36,7 +36,7 @@ func overlap(ctx context.Context, s *scene) error {
 func overlapFor(ctx context.Context, s *scene, asks [][]byte, lasts time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, lasts)
 	defer cancel()
-	c, err := open(ctx, s.g.url, on(attackerNet, 0), &s.got)
+	c, err := open(ctx, s.url, on(attackerNet, 0), &s.got)
 	if err != nil {
 		_ = sleep(ctx, time.Second)
 		return

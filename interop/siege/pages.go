@@ -32,7 +32,7 @@ var tildes = attack{
 				if err := key("writer").Sign(e, [32]byte{}); err != nil {
 					panic(err) // key and event are our own
 				}
-				l := &line{url: s.g.url, from: c.from}
+				l := &line{url: s.url, from: c.from}
 				_ = publishEach(ctx, l, e) // the page is asked for all the same
 				l.down()
 				path += "/issues/" + nip19.Note(e.ID)
@@ -66,7 +66,7 @@ var slowHistories = attack{
 		p.at.Add(1)
 		var states sync.WaitGroup
 		states.Go(func() {
-			l := &line{url: s.g.url, from: addresses(1)[0]}
+			l := &line{url: s.url, from: addresses(1)[0]}
 			defer l.down()
 			for i := 0; sleep(ctx, time.Second) == nil; i++ {
 				if err := publishEach(ctx, l, p.state(refs[:len(refs)-1-i%100]...)); err != nil {

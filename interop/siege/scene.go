@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,9 +21,9 @@ const (
 	mostRecover = 60 * time.Second // until a publish is answered after an attack
 )
 
-// scene is one relay under one attack.
+// scene is one relay as its attackers have it before them.
 type scene struct {
-	g      *process
+	url    string
 	relays []*fakeRelay // that the attack has
 	got    tally
 	note   string // what the attack brought about itself, for the report
@@ -41,6 +40,13 @@ func (s *scene) fault(what string) {
 		s.wrong = map[string]bool{}
 	}
 	s.wrong[what] = true
+}
+
+// leave ends what the attackers have.
+func (s *scene) leave() {
+	for _, r := range s.relays {
+		r.close()
+	}
 }
 
 // suffer makes an attack on a relay of its own, and says what came of it.
@@ -66,11 +72,7 @@ func (g *ground) suffer(ctx context.Context, a attack) (row row, err error) {
 	if err != nil {
 		return row, err
 	}
-	s := &scene{g: p}
 	defer func() {
-		for _, r := range s.relays {
-			r.close()
-		}
 		if stopped := p.stop(); stopped != nil {
 			row.died = fmt.Sprintf("when told to stop: %v", stopped)
 		}
@@ -83,64 +85,68 @@ func (g *ground) suffer(ctx context.Context, a attack) (row row, err error) {
 		return row, err
 	}
 	defer h.leave()
-	if a.prepare != nil {
-		if err := a.prepare(ctx, s); err != nil {
-			return row, fmt.Errorf("prepare: %w", err)
-		}
+	who, err := newAttackers(ctx, a, p.url)
+	if err != nil {
+		return row, err
 	}
 	row.attack = a
 	row.before = h.watch(ctx, calm)
 	p.forgetPeak()
 	disk := used(data)
 	row.tree.data, row.tree.before = data, disk
-	g.strike(ctx, a, s, h, &row)
+	came := g.strike(ctx, p, who, h, &row)
 	if a.hosts && p.died() == "" {
 		row.left = p.leftovers(ctx, a, data)
 	}
-	row.got, row.note, row.died = s.got.String(), s.note, p.died()
-	if r := s.got.refusal.Load(); r != nil {
-		row.refusal = *r
-	}
-	row.left = append(row.left, slices.Sorted(maps.Keys(s.wrong))...)
+	row.got, row.note, row.refusal, row.died = came.Got, came.Note, came.Refusal, p.died()
+	row.left = append(row.left, came.Faults...)
 	row.disk = used(data) - disk
 	return row, ctx.Err()
 }
 
 // strike lets the attack last while the honest client is measured and newcomers try.
-func (g *ground) strike(ctx context.Context, a attack, s *scene, h *honest, row *row) {
+func (g *ground) strike(ctx context.Context, p *process, who *attackers, h *honest, row *row) (came outcome) {
+	a := row.attack
 	attack, over := context.WithCancel(ctx)
 	defer over()
 	var parties sync.WaitGroup
 	begun := time.Now()
 	parties.Go(func() {
-		if err := a.strike(attack, s); err != nil && attack.Err() == nil {
+		var err error
+		if came, err = who.strike(attack); err != nil {
 			g.say("%s: %v", a.name, err)
+		} else if came.Failed != "" {
+			g.say("%s: %s", a.name, came.Failed)
+		}
+		if err := who.leave(); err != nil {
+			g.say("%s: the attackers: %v", a.name, err)
 		}
 	})
 	parties.Go(func() {
 		select {
-		case <-s.g.ended:
+		case <-p.ended:
 			row.diedAfter = time.Since(begun)
 			over()
 		case <-attack.Done():
 		}
 	})
-	parties.Go(func() { row.newcomers = newcomers(attack, s.g.url, a.builds, g.lasts) })
+	parties.Go(func() { row.newcomers = newcomers(attack, p.url, a.builds, g.lasts) })
 	parties.Go(func() {
 		for sleep(attack, 100*time.Millisecond) == nil {
-			row.peak = max(row.peak, s.g.peak()) // a process that has ended tells nothing any more
+			row.peak = max(row.peak, p.peak()) // a process that has ended tells nothing any more
 		}
 	})
 	if a.hosts {
-		parties.Go(func() { row.tree.watch(attack, s.g) })
+		parties.Go(func() { row.tree.watch(attack, p) })
 	}
 	row.under = h.watch(attack, a.builds+g.lasts)
 	over()
 	left := time.Now()
 	parties.Wait()
-	if s.g.died() == "" {
+	if p.died() == "" {
 		row.recovers = h.recover(ctx, left)
 	}
+	return came
 }
 
 // floorFor is how much has to stay free so that there is that much room for the relay.
@@ -188,7 +194,7 @@ func publishAll(ctx context.Context, s *scene, addresses int, within time.Durati
 
 // publishSome publishes every step-th event, beginning with the first-th.
 func publishSome(ctx context.Context, s *scene, first, step int, events []*nostr.Event) (taken int, err error) {
-	c, err := wire.DialFrom(ctx, s.g.url, on(helperNet, first))
+	c, err := wire.DialFrom(ctx, s.url, on(helperNet, first))
 	if err != nil {
 		return 0, err
 	}

@@ -117,7 +117,7 @@ func crowd(ctx context.Context, s *scene, from []netip.Addr, n int, act func(ctx
 	for i := range n * len(from) {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				c, err := open(ctx, s.g.url, from[i%len(from)], &s.got)
+				c, err := open(ctx, s.url, from[i%len(from)], &s.got)
 				if err == nil {
 					c.live(ctx, i, act)
 				}
