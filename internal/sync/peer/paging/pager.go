@@ -29,6 +29,7 @@ type Pager struct {
 	todo     []window // the last one is asked next
 	seen     map[uint64]uint32
 	page     page
+	around   bool   // the last question has a second more at each end
 	asks     uint32 // pages and parts of pages
 	pages    int
 	events   int
@@ -76,7 +77,7 @@ func (p *Pager) Next() (Span, bool) {
 		return Span{}, false
 	}
 	w := p.todo[len(p.todo)-1]
-	if p.habits.exclusive || w.again {
+	if p.around = p.habits.exclusive || w.again; p.around {
 		return w.next().around(), true
 	}
 	return w.next(), true
@@ -156,7 +157,7 @@ func (p *Pager) Done(limit int) {
 		p.restart()
 		return
 	}
-	if !full && lacks >= fewCut && (w.again || p.habits.exclusive) { // more than ends and deletions explain
+	if !full && lacks >= fewCut && p.around { // more than ends and deletions explain
 		p.habits.wasCut(g.n)
 		p.habits.wary, full = true, true
 	}
@@ -165,9 +166,9 @@ func (p *Pager) Done(limit int) {
 	}
 	switch {
 	case !full && lacks > 0 && !w.again:
-		w.again, w.came = true, len(g.times)
+		w.again, w.inside, w.came = true, !p.around, len(g.times)
 		p.todo = append(p.todo, w)
-	case w.again && lacks <= 0 && !p.habits.exclusive: // with a second more at each end all came
+	case w.inside && lacks <= 0: // with a second more at each end all came
 		p.habits.exclusive, p.habits.least = true, 0
 		p.restart()
 	case asked.Since == asked.Until:

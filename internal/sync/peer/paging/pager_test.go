@@ -366,6 +366,47 @@ func TestPagerFindsThatEndsAreExclusive(t *testing.T) {
 	}
 }
 
+// TestPagersFindTogetherThatEndsAreExclusive: of two that read from one relay in turns, the one finds it out while an answer to the other lacks an event.
+func TestPagersFindTogetherThatEndsAreExclusive(t *testing.T) {
+	for _, ends := range []Span{{1, 0}, {0, 1}, {1, 1}} {
+		for n := 2; n < 9; n++ {
+			h := &Habits{}
+			var shelves [2]*shelf
+			var pagers [2]*Pager
+			got := make(map[nostr.ID]bool)
+			for i := range shelves {
+				shelves[i], pagers[i] = &shelf{limit: 50, habit: newestFirst, exclusive: ends}, New(Span{0, Forever}, h)
+				for k := range n - i {
+					shelves[i].put(at(uint64(100*i+k), int64(1000+100*k)))
+				}
+			}
+			for asked := true; asked; {
+				asked = false
+				var open [2]bool
+				for i, p := range pagers { // both ask before either is answered
+					ask, ok := p.Next()
+					if open[i] = ok; !ok {
+						continue
+					}
+					asked = true
+					for _, e := range shelves[i].answer(ask) {
+						got[e.id] = true
+						p.Received(e.id, e.at)
+					}
+				}
+				for i, p := range pagers {
+					if open[i] {
+						p.Done(500)
+					}
+				}
+			}
+			if len(got) != 2*n-1 || pagers[0].Unproven() || pagers[1].Unproven() {
+				t.Errorf("ends %v: received %d of %d, unproven: %v, %v", ends, len(got), 2*n-1, pagers[0].Unproven(), pagers[1].Unproven())
+			}
+		}
+	}
+}
+
 // TestPagerFindsThatEndsAreExclusiveInAnyPage: the relay cuts its pages anywhere, and its events are dense, so that answers are full again and
 // again before one shows that an end is missing.
 func TestPagerFindsThatEndsAreExclusiveInAnyPage(t *testing.T) {

@@ -5,15 +5,16 @@ import "slices"
 // window is a range of times to ask for.
 type window struct {
 	Span
-	width int64 // seconds that are asked next, at its end; 0 = all of it
-	known int   // events that are known and must come with what is asked next
-	first int   // events that are known of its first second, and
-	last  int   // of its last
-	of    int   // it is the rest of an answer of so many events, and brings news only if that answer was cut; 0 = it is not
-	again bool  // it is asked a second time, as an event that is known did not come
-	came  int   // then: how many came the first time
-	lost  int   // connections that ended while it was asked, before anything came: it is asked in small parts
-	told  told
+	width  int64 // seconds that are asked next, at its end; 0 = all of it
+	known  int   // events that are known and must come with what is asked next
+	first  int   // events that are known of its first second, and
+	last   int   // of its last
+	of     int   // it is the rest of an answer of so many events, and brings news only if that answer was cut; 0 = it is not
+	again  bool  // it is asked a second time, as an event that is known did not come; then:
+	inside bool  // the first time without a second more at each end, and
+	came   int   // how many came the first time
+	lost   int   // connections that ended while it was asked, before anything came: it is asked in small parts
+	told   told
 }
 
 // told is what an answer before would have had, if it was whole or had the newest events: all between two seconds. News of that time show that
