@@ -107,18 +107,18 @@ libsecp256k1: ## build with libsecp256k1 to check signatures, and test that; ins
 	CGO_ENABLED=1 go test -tags libsecp256k1 ./internal/protocol/bip340 ./internal/protocol/nostr
 	CGO_ENABLED=1 go build -tags libsecp256k1 -o /dev/null ./cmd/graspd
 
-release: ## archives, packages, SBOMs and checksums of the commit that is checked out, made twice, into dist/; VERSION names it, MAINTAINER, SUPPORT and HOME_URL say who makes it
+release: ## archives, packages, SBOMs and checksums of the commit that is checked out, made twice, into dist/; VERSION names it, MAINTAINER, SUPPORT, HOME_URL and NOSTR_URL say who makes it, and where
 	@# A module of its own: what makes packages is no part of what is in them.
-	cd release && go run . -root .. -out ../dist $(if $(VERSION),-version '$(VERSION)') $(if $(SYSTEMS),-systems '$(SYSTEMS)') $(if $(ONCE),-once) $(if $(WARM),-warm) $(if $(MAINTAINER),-maintainer '$(MAINTAINER)') $(if $(SUPPORT),-support '$(SUPPORT)') $(if $(HOME_URL),-home '$(HOME_URL)')
+	cd release && go run . -root .. -out ../dist $(if $(VERSION),-version '$(VERSION)') $(if $(SYSTEMS),-systems '$(SYSTEMS)') $(if $(ONCE),-once) $(if $(WARM),-warm) $(if $(MAINTAINER),-maintainer '$(MAINTAINER)') $(if $(SUPPORT),-support '$(SUPPORT)') $(if $(HOME_URL),-home '$(HOME_URL)') $(if $(NOSTR_URL),-nostr '$(NOSTR_URL)')
 
 image: ## the image of a container, named VERSION, for DOCKER (docker)
 	$(or $(DOCKER),docker) build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t graspd:$(or $(VERSION),latest) .
 
-docs: ## write the pages that are made from the source, and the picture of the operator's page
+docs: ## write the pages that are made from the source, and the pictures in them
 	go test ./internal/test/arch -run LogLines -args -update
 	go test ./internal/operate/metrics -run EveryMetric -args -update
 	go test ./cmd/graspd -run FlagsPage -args -update
-	cd interop && CHROMIUM=$(CHROMIUM) PICTURE=../../docs/page.png go test -count=1 -run Picture ./browser
+	cd interop && CHROMIUM=$(CHROMIUM) PICTURE=../../docs/page.png STORY=../../docs go test -count=1 -run '^Test(Picture|Story)$$' ./browser
 
 demo: ## a relay on this machine that fills from three others
 	go run ./cmd/graspd demo

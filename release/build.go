@@ -25,15 +25,35 @@ type credits struct {
 	maintainer string // name <address>, as packages want it
 	support    string // where people ask, and report faults
 	home       string // where the source and the releases are
+	nostr      string // where ngit clones the source; "" for nowhere
 }
 
-// named writes the version into what starts the image of a release, which otherwise takes the latest.
-func (b build) named(name string, body []byte) []byte {
-	if path.Base(name) != "compose.yml" {
-		return body
+// usual are the credits of a release that says nothing else.
+func usual() credits {
+	const home = "https://github.com/graspd/graspd"
+	return credits{maintainer: "The graspd authors <graspd@localhost>", support: home + "/issues", home: home}
+}
+
+// where says where everything is, as README.md does.
+func (c credits) where() string {
+	source := "Releases and the source are at <" + c.home + ">"
+	if c.nostr != "" {
+		source += ", and ngit clones it from `" + c.nostr + "`"
 	}
-	body = bytes.ReplaceAll(body, []byte("${VERSION:-latest}"), []byte("${VERSION:-"+b.version+"}"))
-	return bytes.ReplaceAll(body, []byte("VERSION: ${VERSION:-}"), []byte("VERSION: ${VERSION:-"+b.version+"}"))
+	return source + "; the place to ask and to report faults is <" + c.support + ">."
+}
+
+// named writes the version into what starts the image of a release, which otherwise takes the latest, and who makes it into the page that people
+// read first.
+func (b build) named(name string, body []byte) []byte {
+	switch path.Base(name) {
+	case "README.md":
+		return bytes.ReplaceAll(body, []byte(usual().where()), []byte(b.where()))
+	case "compose.yml":
+		body = bytes.ReplaceAll(body, []byte("${VERSION:-latest}"), []byte("${VERSION:-"+b.version+"}"))
+		return bytes.ReplaceAll(body, []byte("VERSION: ${VERSION:-}"), []byte("VERSION: ${VERSION:-"+b.version+"}"))
+	}
+	return body
 }
 
 // all makes everything for all systems.

@@ -23,11 +23,11 @@ func main() {
 	systems := flag.String("systems", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "systems to build for")
 	once := flag.Bool("once", false, "make it once and do not see whether it can be made again")
 	warm := flag.Bool("warm", false, "let the second time use what the compiler has kept of the first, which tells less and is soon done")
-	const home = "https://github.com/graspd/graspd"
-	var c credits
-	flag.StringVar(&c.maintainer, "maintainer", "The graspd authors <graspd@localhost>", "who maintains the packages, as Name <address>")
-	flag.StringVar(&c.support, "support", home+"/issues", "where people ask, and report faults")
-	flag.StringVar(&c.home, "home", home, "where the source and the releases are")
+	c := usual()
+	flag.StringVar(&c.maintainer, "maintainer", c.maintainer, "who maintains the packages, as Name <address>")
+	flag.StringVar(&c.support, "support", c.support, "where people ask, and report faults")
+	flag.StringVar(&c.home, "home", c.home, "where the source and the releases are")
+	flag.StringVar(&c.nostr, "nostr", c.nostr, "where ngit clones the source, as nostr://… (default: nowhere)")
 	flag.Parse()
 	times := []string{"", "cache"}
 	switch {

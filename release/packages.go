@@ -101,7 +101,7 @@ func (b build) packageOf(t target, binary string, made []text) (*nfpm.Info, erro
 		if err != nil {
 			return nil, err
 		}
-		if path.Ext(c.to) == ".service" {
+		if body = b.named(c.to, body); path.Ext(c.to) == ".service" {
 			body = bytes.ReplaceAll(body, []byte("/usr/local/bin/"), []byte("/usr/bin/"))
 		}
 		if err := put(c.to, c.mode, c.kind, body); err != nil {

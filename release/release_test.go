@@ -145,6 +145,15 @@ func TestAReleaseNamesItself(t *testing.T) {
 	if !strings.Contains(got, "image: graspd:${VERSION:-1.2.3}") || !strings.Contains(got, "VERSION: ${VERSION:-1.2.3}") {
 		t.Error(got)
 	}
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.credits = credits{support: "https://example.org/ask", home: "https://example.org/graspd", nostr: "nostr://npub1x/git.example.org/graspd"}
+	said := "Releases and the source are at <https://example.org/graspd>, and ngit clones it from `nostr://npub1x/git.example.org/graspd`; the place to ask and to report faults is <https://example.org/ask>."
+	if !strings.Contains(string(readme), usual().where()) || !strings.Contains(string(b.named("README.md", readme)), said) {
+		t.Errorf("README.md does not say where everything is: %q", usual().where())
+	}
 	if other := b.named("deploy/nginx.conf", []byte("${VERSION:-latest}")); string(other) != "${VERSION:-latest}" {
 		t.Errorf("another file: %s", other)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/graspd/graspd/internal/operate/progress"
 	"github.com/graspd/graspd/internal/operate/signin"
 	"github.com/graspd/graspd/internal/operate/systemd"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 )
 
 // serveCommand runs one relay until it is told to stop.
@@ -130,8 +131,8 @@ func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
 		fmt.Fprintf(w, "for the operator elsewhere, who signs in: open %s%s\n", n.Service().WebURL(), signin.Path)
 	}
 	if c.HostsGit {
-		fmt.Fprintf(w, "to host a repository, with ngit (https://ngit.dev), in the repository: ngit init --grasp-server %s, then git push\n", n.Service().ServerName())
-		fmt.Fprintf(w, "everybody clones it from %s/<npub>/<identifier>.git, and ngit from nostr://<npub>/<identifier>\n", n.Service().WebURL())
+		fmt.Fprintf(w, "to host a repository, with ngit (https://ngit.dev), in the repository: ngit init --grasp-server %s --defaults, then git push\n", n.Service().ServerName())
+		fmt.Fprintf(w, "everybody clones it from %s/<npub>/<identifier>.git, and ngit from nostr://<npub>/%s/<identifier>\n", n.Service().WebURL(), grasp.Escape(n.Service().ServerName()))
 	}
 	fmt.Fprintf(w, "to have a repository kept here, add this to the relays tag of its announcement: %s\n", n.Service().RelayURL())
 	if c.HostsGit {

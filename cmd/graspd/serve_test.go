@@ -259,3 +259,17 @@ func TestASilentConnectionDoesNotSpoilTheStop(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// TestTheFirstLinesHostARepository: they have the two commands, as ngit takes them without a question, and both addresses to clone from, with
+// this relay in the one of ngit.
+func TestTheFirstLinesHostARepository(t *testing.T) {
+	for domain, hint := range map[string]string{"git.example.org": "git.example.org", "example.org:8443": "example.org%3A8443", "example.org/git": "example.org%2Fgit"} {
+		r := serve(t, "--git", "--sync=false", "--data", t.TempDir(), "--domain", domain)
+		for _, line := range []string{
+			"ngit init --grasp-server " + domain + " --defaults, then git push\n",
+			"everybody clones it from https://" + domain + "/<npub>/<identifier>.git, and ngit from nostr://<npub>/" + hint + "/<identifier>\n",
+		} {
+			r.out.await(t, regexp.QuoteMeta(line))
+		}
+	}
+}

@@ -57,7 +57,7 @@ func (n Nothing) Remedies() []string {
 	var out []string
 	if n.Web != "" {
 		_, server, _ := strings.Cut(n.Relay, "wss://")
-		out = append(out, "with ngit (https://ngit.dev), in a repository: ngit init --grasp-server "+cmp.Or(server, n.Relay)+", then git push; everybody clones it from "+n.Web+"/<npub>/<identifier>.git")
+		out = append(out, "with ngit (https://ngit.dev), in a repository: ngit init --grasp-server "+cmp.Or(server, n.Relay)+" --defaults, then git push; everybody clones it from "+n.Web+"/<npub>/<identifier>.git")
 		publish = "or by hand: " + publish
 		publish += " and " + n.Web + "/<npub>/<identifier>.git in its clone tag"
 	}

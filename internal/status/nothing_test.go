@@ -21,7 +21,7 @@ func TestNothingCarried(t *testing.T) {
 		{0, 0, nil, []string{
 			"No repository is kept here yet: no announcement has come since the start.",
 			"To change that:",
-			"  with ngit (https://ngit.dev), in a repository: ngit init --grasp-server git.example.org, then git push; everybody clones it from https://git.example.org/<npub>/<identifier>.git",
+			"  with ngit (https://ngit.dev), in a repository: ngit init --grasp-server git.example.org --defaults, then git push; everybody clones it from https://git.example.org/<npub>/<identifier>.git",
 			"  or by hand: publish an announcement (kind 30617) with wss://git.example.org in its relays tag and https://git.example.org/<npub>/<identifier>.git in its clone tag",
 			"  or bring events of repositories that list this relay: stop graspd, and graspd import --domain git.example.org --data /var/lib/graspd FILE",
 			"  or carry repositories that do not list this relay, too: start graspd with --archive and npubs, identifiers, URLs of relays to mirror (wss://…), or all"}},
@@ -29,7 +29,7 @@ func TestNothingCarried(t *testing.T) {
 			"No repository is kept here yet: 1 announcement came from 1 relay since the start, and it does not list this relay (wss://git.example.org) in both its relays and its clone tag.",
 			"They list a.example (1).",
 			"To change that:",
-			"  with ngit (https://ngit.dev), in a repository: ngit init --grasp-server git.example.org, then git push; everybody clones it from https://git.example.org/<npub>/<identifier>.git",
+			"  with ngit (https://ngit.dev), in a repository: ngit init --grasp-server git.example.org --defaults, then git push; everybody clones it from https://git.example.org/<npub>/<identifier>.git",
 			"  or by hand: publish an announcement (kind 30617) with wss://git.example.org in its relays tag and https://git.example.org/<npub>/<identifier>.git in its clone tag",
 			"  or bring events of repositories that list this relay: stop graspd, and graspd import --domain git.example.org --data /var/lib/graspd FILE",
 			"  or carry repositories that do not list this relay, too: start graspd with --archive and npubs, identifiers, URLs of relays to mirror (wss://…), or all",

@@ -52,7 +52,7 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 // ngit returns the commands of ngit that add this service to a repository: to one that ngit announced, and to one that it did not.
 func (r Rules) ngit() string {
 	name := r.Service.ServerName()
-	return "ngit repo edit --add-grasp-server " + name + ", or at first ngit init --grasp-server " + name
+	return "ngit repo edit --add-grasp-server " + name + ", or at first ngit init --grasp-server " + name + " --defaults"
 }
 
 // noClone refuses an announcement that lists this service as a relay, but has no clone URL of it.

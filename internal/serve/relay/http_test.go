@@ -202,7 +202,7 @@ func TestThePageNamesTheCommands(t *testing.T) {
 	for _, grasps := range [][]string{{"GRASP-01"}, nil} {
 		inWorldOf(t, relay.Config{Info: nip11.Document{Name: "test", SupportedGRASPs: grasps}}, func(t *testing.T, w *world) {
 			_, body := w.get(t, "GET", "/", http.Header{"Accept": {"text/html"}})
-			commands := strings.Index(body, "ngit init --grasp-server relay.example.org\ngit push")
+			commands := strings.Index(body, "ngit init --grasp-server relay.example.org --defaults\ngit push")
 			tags, clone := strings.Index(body, `["relays", "wss://relay.example.org"`), strings.Index(body, `["clone", "https://relay.example.org/&lt;npub&gt;/&lt;identifier&gt;.git"`)
 			if hosts := len(grasps) > 0; (commands > 0) != hosts || (clone > tags) != hosts || tags < commands {
 				t.Errorf("GRASPs %v: the commands are at %d, the tags at %d and %d", grasps, commands, tags, clone)
