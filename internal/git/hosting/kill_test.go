@@ -55,6 +55,10 @@ type mortal struct {
 	end    func()
 }
 
+func newMortal(t *testing.T) *mortal {
+	return &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+}
+
 func (m *mortal) start() {
 	m.Helper()
 	ctx, cancel := context.WithCancel(m.Context())
@@ -191,6 +195,20 @@ type story struct {
 	wants         []map[string]gitwire.ObjectID
 }
 
+// toldStory starts a relay, and tells it the story. fail says which calls of its disk fail, by their names; nil fails none.
+func toldStory(t *testing.T, fail func(of string) error) *story {
+	t.Helper()
+	s := newStory(newMortal(t))
+	if fail != nil {
+		s.disk.Fail = func(of string, _ gitrepo.ID) error { return fail(of) }
+	}
+	s.start()
+	if done := s.tell(0); done != len(s.steps()) {
+		t.Fatal(done)
+	}
+	return s
+}
+
 func newStory(m *mortal) *story {
 	at := time.Now().Unix()
 	of := func(author byte) nip34.Address {
@@ -318,7 +336,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		killed := false
 		t.Run(fmt.Sprint("before call ", n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: n}
+				m := newMortal(t)
+				m.left = n
 				m.disk.Fail = m.fail
 				s := newStory(m)
 				m.start()
@@ -349,7 +368,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 // A kill between the link of a pack and the commit of the log leaves a complete state waiting. The next start serves it, without another push.
 func TestAKillBetweenTheLinkAndTheCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		m := newMortal(t)
 		s := newStory(m)
 		m.start()
 		for _, e := range []*nostr.Event{s.announced[0], s.announced[1], s.states[0]} {
@@ -379,19 +398,15 @@ func TestWhatFailedIsDoneByTheNextStart(t *testing.T) {
 		err    error
 	}{{"CopyInto", errKilled}, {"CopyInto", context.Canceled}, {"CopyInto", gitproc.ErrBusy}, {"Project", errKilled}} {
 		synctest.Test(t, func(t *testing.T) {
-			m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30, failing: true}
 			var fails atomic.Bool
-			m.disk.Fail = func(of string, _ gitrepo.ID) error {
+			s := toldStory(t, func(of string) error {
 				if of == x.method && fails.Load() {
 					return x.err
 				}
 				return nil
-			}
-			s := newStory(m)
-			m.start()
-			if done := s.tell(0); done != len(s.steps()) {
-				t.Fatal(done)
-			}
+			})
+			m := s.mortal
+			m.failing = true
 			one := m.Commit("after")
 			s.wants = append(s.wants, map[string]gitwire.ObjectID{"refs/heads/main": one})
 			s.states = append(s.states, m.event(1, nip34.KindState, s.states[2].CreatedAt+1, nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", one.String()}))
@@ -433,19 +448,14 @@ func (s *story) uploadsFrom(network, name string) (pulls []*nostr.Event, tips ma
 func TestAnUploadIsNotDroppedBeforeItWasTaken(t *testing.T) {
 	for _, method := range []string{"Part", "Admit"} {
 		synctest.Test(t, func(t *testing.T) {
-			m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
 			var fails atomic.Bool
-			m.disk.Fail = func(of string, _ gitrepo.ID) error {
+			s := toldStory(t, func(of string) error {
 				if of == method && fails.Load() {
 					return fmt.Errorf("packing: %w", gitproc.ErrBusy)
 				}
 				return nil
-			}
-			s := newStory(m)
-			m.start()
-			if done := s.tell(0); done != len(s.steps()) {
-				t.Fatal(done)
-			}
+			})
+			m := s.mortal
 			pulls, tips := s.uploads()
 			fails.Store(true)
 			for _, e := range pulls {
@@ -475,19 +485,14 @@ func TestAnUploadIsNotDroppedBeforeItWasTaken(t *testing.T) {
 // TestAnUploadWhoseTimeIsOverIsTakenFirst: the event of one of its tips came in time, though the tip could not be taken in at once.
 func TestAnUploadWhoseTimeIsOverIsTakenFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
 		var fails atomic.Bool
-		m.disk.Fail = func(of string, _ gitrepo.ID) error {
+		s := toldStory(t, func(of string) error {
 			if of == "Part" && fails.Load() {
 				return fmt.Errorf("packing: %w", gitproc.ErrBusy)
 			}
 			return nil
-		}
-		s := newStory(m)
-		m.start()
-		if done := s.tell(0); done != len(s.steps()) {
-			t.Fatal(done)
-		}
+		})
+		m := s.mortal
 		pulls, _ := s.uploads()
 		time.Sleep(refs.PendingFor - time.Minute)
 		fails.Store(true)
@@ -512,18 +517,12 @@ func TestAnUploadWhoseTimeIsOverIsTakenFirst(t *testing.T) {
 // slowly starts a relay that has been told the story, and takes in so many tips of uploads for ten minutes each.
 func slowly(t *testing.T) (s *story, slow *atomic.Int64) {
 	slow = new(atomic.Int64)
-	m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
-	m.disk.Fail = func(of string, _ gitrepo.ID) error {
+	s = toldStory(t, func(of string) error {
 		if of == "Part" && slow.Add(-1) >= 0 {
 			time.Sleep(10 * time.Minute)
 		}
 		return nil
-	}
-	s = newStory(m)
-	m.start()
-	if done := s.tell(0); done != len(s.steps()) {
-		t.Fatal(done)
-	}
+	})
 	return s, slow
 }
 
@@ -608,20 +607,15 @@ func TestAnEventThatCameInTimeIsHeardFirst(t *testing.T) {
 // While much is copied for one who follows, everything else goes on.
 func TestCopyingHoldsUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
 		var slow atomic.Bool
 		letGo := make(chan struct{})
-		m.disk.Fail = func(of string, _ gitrepo.ID) error {
+		s := toldStory(t, func(of string) error {
 			if of == "CopyInto" && slow.Load() {
 				<-letGo
 			}
 			return nil
-		}
-		s := newStory(m)
-		m.start()
-		if done := s.tell(0); done != len(s.steps()) {
-			t.Fatal(done)
-		}
+		})
+		m := s.mortal
 		tip, after := m.Commit("tip"), m.Commit("after")
 		pull := m.event(9, nip34.KindPullRequest, s.states[2].CreatedAt, nostr.Tag{"a", s.first.String()}, nostr.Tag{"c", tip.String()})
 		m.push(s.first, map[string]gitwire.ObjectID{refs.TipName(pull.ID): tip})
@@ -646,20 +640,15 @@ func TestCopyingHoldsUpNothing(t *testing.T) {
 // TestWhatComesWhilePacksAreCombinedCountsOnce: the bytes of all repositories are those in their rows, also after a push at that time.
 func TestWhatComesWhilePacksAreCombinedCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
 		begun, letGo := make(chan struct{}), make(chan struct{})
-		m.disk.Fail = func(of string, _ gitrepo.ID) error {
+		s := toldStory(t, func(of string) error {
 			if of == "Maintain" {
 				begun <- struct{}{}
 				<-letGo
 			}
 			return nil
-		}
-		s := newStory(m)
-		m.start()
-		if done := s.tell(0); done != len(s.steps()) {
-			t.Fatal(done)
-		}
+		})
+		m := s.mortal
 		s.rest()
 		if _, _, err := m.host.Kept(); err != nil { // which counts from now on
 			t.Fatal(err)
@@ -692,13 +681,8 @@ func TestWhatComesWhilePacksAreCombinedCountsOnce(t *testing.T) {
 // After a stop in good order the next start has nothing to do.
 func TestAStopLeavesNothingDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
-		m.disk.Fail = m.fail
-		s := newStory(m)
-		m.start()
-		if done := s.tell(0); done != len(s.steps()) {
-			t.Fatal(done)
-		}
+		s := toldStory(t, nil)
+		m := s.mortal
 		synctest.Wait()
 		m.end()
 		projected := m.disk.Calls("Project")

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/graspd/graspd/internal/events/store"
@@ -13,12 +15,13 @@ type history struct {
 	mu      sync.Mutex // guards the fields below
 	ever    map[nostr.ID]*nostr.Event
 	present map[nostr.ID]bool
+	gone    map[nostr.ID]bool // told as removed at any time; some were gone before the feed was read
 	cursor  store.Seq
 	over    bool // the power is gone: nothing that the old process still does counts
 }
 
 func newHistory() *history {
-	return &history{ever: make(map[nostr.ID]*nostr.Event), present: make(map[nostr.ID]bool)}
+	return &history{ever: make(map[nostr.ID]*nostr.Event), present: make(map[nostr.ID]bool), gone: make(map[nostr.ID]bool)}
 }
 
 // follow reads the feed of a store until ctx has ended and the feed has no more entries. An event that the feed tells as new a second time fails
@@ -70,6 +73,7 @@ func (g *Graspd) tell(x store.Entry) bool {
 	if x.Event == nil {
 		g.w.log.Info("gone", "graspd", g.Name, "seq", x.Seq, "event", x.Removed, "why", x.Reason)
 		delete(h.present, x.Removed)
+		h.gone[x.Removed] = true
 		return true
 	}
 	g.w.log.Info("new", "graspd", g.Name, "seq", x.Seq, "event", x.Event.ID, "kind", x.Event.Kind, "from", x.Source)
@@ -78,6 +82,14 @@ func (g *Graspd) tell(x store.Entry) bool {
 	}
 	h.ever[x.Event.ID], h.present[x.Event.ID] = x.Event, true
 	return true
+}
+
+// Gone returns the ids of the events that the relay has ever removed. It may have served some of them for so short a time that they are not among
+// those of Ever.
+func (g *Graspd) Gone() []nostr.ID {
+	g.past.mu.Lock()
+	defer g.past.mu.Unlock()
+	return slices.Collect(maps.Keys(g.past.gone))
 }
 
 // Ever returns all events that the relay has ever served.

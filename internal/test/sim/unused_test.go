@@ -2,7 +2,9 @@ package sim_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/graspd/graspd/internal/events/policy"
@@ -94,5 +96,9 @@ func TestDeletionsOfWhatNeverCame(t *testing.T) {
 			t.Errorf("a client's, which is old: %v", v)
 		}
 		a.WantAbsent(late)
+		synctest.Wait()
+		if !slices.Contains(a.Gone(), late.ID) {
+			t.Error("nobody hears that a deletion was here that was old when it came")
+		}
 	})
 }

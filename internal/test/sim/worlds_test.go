@@ -234,12 +234,18 @@ func (c *chaos) oracle(n *sim.Graspd) oracle {
 	for _, f := range c.fakes {
 		demands[f.URL] = f.Kinds
 	}
+	ever := n.Ever()
+	for _, id := range n.Gone() {
+		if e := c.cast.all[id]; e != nil && e.Kind == nostr.KindDeletion { // what it names is kept away on
+			ever[id] = e
+		}
+	}
 	var peers []grasp.RelayURL
 	for _, s := range n.Engine().Relays(c.t.Context()) {
 		peers = append(peers, s.URL)
 	}
 	return oracle{
-		self: n.URL, now: c.w.Unix(), boot: n.Bootstrap, peers: peers, demands: demands, work: n.MinPoW, all: c.cast.all, served: served[n.URL], ever: n.Ever(), sources: served,
+		self: n.URL, now: c.w.Unix(), boot: n.Bootstrap, peers: peers, demands: demands, work: n.MinPoW, all: c.cast.all, served: served[n.URL], ever: ever, sources: served,
 	}
 }
 

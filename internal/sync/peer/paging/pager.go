@@ -2,80 +2,11 @@
 package paging
 
 import (
-	"cmp"
 	"encoding/binary"
-	"math"
 	"slices"
 
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
-
-// Forever is the end of all time. First is the last second that counts as the beginning of time: a span that begins there or
-// before has no beginning.
-const (
-	Forever = math.MaxInt64
-	First   = 1
-)
-
-// Span is a range of creation times in Unix seconds, both ends inclusive.
-type Span struct{ Since, Until int64 }
-
-// From returns the span of all events created at since or later.
-func From(since int64) Span { return Span{since, Forever} }
-
-// Narrow returns f narrowed to the span.
-func (s Span) Narrow(f nostr.Filter) nostr.Filter {
-	if s.Since > First {
-		f.Since = &s.Since
-	}
-	if s.Until < Forever {
-		f.Until = &s.Until
-	}
-	return f
-}
-
-// around returns the span with a second more at each end, for a relay that takes both ends for exclusive.
-func (s Span) around() Span {
-	if s.Since > First {
-		s.Since--
-	}
-	if s.Until < Forever {
-		s.Until++
-	}
-	return s
-}
-
-func (s Span) has(at int64) bool { return at >= s.Since && at <= s.Until }
-
-// Habits are what a relay has shown of how it answers. All Pagers of one connection share them.
-type Habits struct {
-	limit     int  // of the questions
-	most      int  // events in the largest answer to them: one with fewer is not cut
-	cut       int  // events in an answer that proved to be cut; 0 = none did
-	least     int  // events in the smallest answer that proved to be cut, from fewCut on; 0 = none did
-	exclusive bool // since and until are exclusive
-	wary      bool // it does not answer newest first, or not evenly: an answer of half as many events as the largest may be cut
-
-	part  int     // events that a part should have, as connections ended within larger answers; 0 = about three quarters of the largest answer
-	came  int     // events on this connection
-	ended bool    // an answer ended on this connection
-	bore  bool    // one did on the last connection
-	large []int64 // seconds of an event that ended the connection, and that are not asked for
-}
-
-// full takes an answer of n events to a question for at most limit, and reports whether it may be cut.
-func (h *Habits) full(n, limit int) bool {
-	if h.limit != 0 && limit != h.limit {
-		h.most = 0
-	}
-	h.limit = limit
-	full := n > 0 && n >= h.most || n == limit || h.wary && h.doubtful(n)
-	h.most = max(h.most, n)
-	return full
-}
-
-// doubtful reports whether an answer of n events may be cut, where a relay is not taken at its word.
-func (h *Habits) doubtful(n int) bool { return n > 0 && 2*n >= h.most || h.least > 0 && n >= h.least }
 
 // Pager reads all events that one filter matches from a relay that answers in pages of unknown size.
 //
@@ -98,6 +29,7 @@ type Pager struct {
 	todo     []window // the last one is asked next
 	seen     map[uint64]uint32
 	page     page
+	around   bool   // the last question has a second more at each end
 	asks     uint32 // pages and parts of pages
 	pages    int
 	events   int
@@ -107,47 +39,6 @@ type Pager struct {
 	losses   int   // connections lost in a row without an answer
 	known    int   // events of the span that are known
 	trusted  int   // events of the largest answer that was taken for complete
-}
-
-// window is a range of times to ask for.
-type window struct {
-	Span
-	width int64 // seconds that are asked next, at its end; 0 = all of it
-	known int   // events that are known and must come with what is asked next
-	first int   // events that are known of its first second, and
-	last  int   // of its last
-	of    int   // it is the rest of an answer of so many events, and brings news only if that answer was cut; 0 = it is not
-	again bool  // it is asked a second time, as an event that is known did not come
-	came  int   // then: how many came the first time
-	lost  int   // connections that ended while it was asked, before anything came: it is asked in small parts
-	told  told
-}
-
-// told is what an answer before would have had, if it was whole or had the newest events: all between two seconds. News of that time show that
-// it was not.
-type told struct {
-	after, before int64 // both exclusive
-	n             int   // events of that answer; 0 = there was none
-	uneven        bool  // it was not full, so that the answers differ in size
-	alone         bool  // all that it had is of one second, of which there may be more
-}
-
-// next is the part of the window that is asked next.
-func (w window) next() Span {
-	if s := w.Span; w.width > 0 && w.width <= s.Until-s.Since {
-		return Span{s.Until - w.width + 1, s.Until}
-	}
-	return w.Span
-}
-
-// page is what the relay has sent of the answer that is under way, each event counted once.
-type page struct {
-	times []int64 // creation times of the events in the window, as they came
-	n     int     // all of them
-	fresh int     // in the window, of an id that was not known
-	news  int     // fresh events of a time that was told before
-	newer int     // fresh events of a later time
-	mixed bool    // it was not newest first
 }
 
 // A pager gives up at these bounds, against relays that invent history.
@@ -162,16 +53,6 @@ const MostSeen = 1 << 16
 
 // fewExtras bounds the events of the second more at an end that leave no doubt that the window has none.
 const fewExtras = 8
-
-// fewCut is how many events an answer must have had to count for one that was cut, and fewNewer how many newer events show that a relay does
-// not begin with the newest: one or two may have been published meanwhile.
-const (
-	fewCut   = 8
-	fewNewer = 3
-)
-
-// minFullPage is how many events of one second count as more than a page, unless smaller pages proved to be cut.
-const minFullPage = 20
 
 // New makes a Pager that reads a span from a relay with habits.
 func New(s Span, habits *Habits) *Pager {
@@ -196,7 +77,7 @@ func (p *Pager) Next() (Span, bool) {
 		return Span{}, false
 	}
 	w := p.todo[len(p.todo)-1]
-	if p.habits.exclusive || w.again {
+	if p.around = p.habits.exclusive || w.again; p.around {
 		return w.next().around(), true
 	}
 	return w.next(), true
@@ -218,22 +99,6 @@ func (p *Pager) Received(id nostr.ID, at int64) {
 	if w := p.todo[len(p.todo)-1]; w.next().has(at) {
 		p.page.add(at, known, w.told)
 	}
-}
-
-// add takes an event of the window.
-func (g *page) add(at int64, known bool, t told) {
-	g.mixed = g.mixed || len(g.times) > 0 && at > g.times[len(g.times)-1]
-	g.times = append(g.times, at)
-	switch {
-	case known:
-		return
-	case t.n == 0 || at <= t.after:
-	case at < t.before:
-		g.news++
-	default:
-		g.newer++
-	}
-	g.fresh++
 }
 
 func key64(id nostr.ID) uint64 { return binary.BigEndian.Uint64(id[:]) }
@@ -281,24 +146,6 @@ func (p *Pager) learn(g page, t told) {
 	p.unproven = p.unproven || t.alone && g.news > 0
 }
 
-// nearlyFull reports whether an answer of n events may be a page of a relay that filters its pages once they are full.
-func (h *Habits) nearlyFull(n int) bool { return n >= fewCut && 5*n >= 4*h.most }
-
-// hides reports whether there may be more in a second than the n events that came.
-func (h *Habits) hides(n int, full bool) bool {
-	if h.wary && n < h.most {
-		return n >= fewCut && 4*n >= 3*cmp.Or(h.least, max(h.most, minFullPage))
-	}
-	return full && (n >= minFullPage || h.cut > 0 && n >= h.cut) || h.least > 0 && (n >= h.least || h.nearlyFull(n))
-}
-
-// wasCut records that an answer of n events was cut.
-func (h *Habits) wasCut(n int) {
-	if n >= fewCut && (h.least == 0 || n < h.least) {
-		h.least = n
-	}
-}
-
 // Done ends an answer to a question for at most limit events, and decides what to ask next.
 func (p *Pager) Done(limit int) {
 	g, w, asked := p.end()
@@ -310,7 +157,7 @@ func (p *Pager) Done(limit int) {
 		p.restart()
 		return
 	}
-	if !full && lacks >= fewCut && (w.again || p.habits.exclusive) { // more than ends and deletions explain
+	if !full && lacks >= fewCut && p.around { // more than ends and deletions explain
 		p.habits.wasCut(g.n)
 		p.habits.wary, full = true, true
 	}
@@ -319,9 +166,9 @@ func (p *Pager) Done(limit int) {
 	}
 	switch {
 	case !full && lacks > 0 && !w.again:
-		w.again, w.came = true, len(g.times)
+		w.again, w.inside, w.came = true, !p.around, len(g.times)
 		p.todo = append(p.todo, w)
-	case w.again && lacks <= 0 && !p.habits.exclusive: // with a second more at each end all came
+	case w.inside && lacks <= 0: // with a second more at each end all came
 		p.habits.exclusive, p.habits.least = true, 0
 		p.restart()
 	case asked.Since == asked.Until:
@@ -338,29 +185,11 @@ func (p *Pager) Done(limit int) {
 // restart asks for all of the span again, as what is known of the relay has changed.
 func (p *Pager) restart() { p.todo, p.trusted = []window{{Span: p.span, known: p.known}}, 0 }
 
-// lacks returns how many events an answer lacks that are known. Those at the ends are counted apart: others that are known may make up for
-// them, which a full answer before did not have.
-func (w window) lacks(g page, asked Span) int {
-	n := max(w.known-(len(g.times)-g.fresh), w.last-g.within(w.Until))
-	if asked.Since == w.Since {
-		n = max(n, w.first-g.within(w.Since))
-	}
-	return n
-}
-
-// within returns how many events of the answer are of a second.
-func (g page) within(second int64) int { return after(g.times, second) - after(g.times, second-1) }
-
 // doubt notes that a second answer to the same question is another one.
 func (p *Pager) doubt(g page, w window, lacks int) {
 	if w.differs(g, lacks) || w.again && lacks > 0 && p.habits.nearlyFull(g.n) {
 		p.unproven, p.habits.wary = true, true
 	}
-}
-
-// differs reports whether a second answer to the same question is another one. That an event has gone meanwhile is no difference.
-func (w window) differs(g page, lacks int) bool {
-	return w.again && (lacks <= 0 || len(g.times) < w.came || g.fresh > 0)
 }
 
 // much reports whether an answer of n events is so large that it may have been cut by a relay whose pages differ in size.
@@ -410,17 +239,6 @@ func (p *Pager) split(g page, w window) {
 	p.push(Span{from, w.Until}, window{known: len(g.times) - n, first: g.within(from), last: w.last, told: before})
 }
 
-// after returns how many of times are not after at.
-func after(times []int64, at int64) int {
-	n, _ := slices.BinarySearchFunc(times, at, func(x, at int64) int {
-		if x <= at {
-			return -1
-		}
-		return 1
-	})
-	return n
-}
-
 // complete goes on after an answer that is not full: below its oldest event, as pages may differ in size.
 func (p *Pager) complete(g page, w window, asked Span, lacks int) {
 	rest, next := Span{w.Since, asked.Since}, window{width: p.widen(w, len(g.times)), of: w.of, lost: w.lost}
@@ -452,14 +270,6 @@ func (p *Pager) widen(w window, n int) int64 {
 		return 0
 	}
 	return max(1, w.width*int64(p.habits.aim())/int64(max(n, 1)))
-}
-
-// aim returns how many events a part should have.
-func (h *Habits) aim() int {
-	if whole := 3 * h.most / 4; h.part == 0 || whole < h.part {
-		return whole
-	}
-	return h.part
 }
 
 const longest = 1 << 40 // seconds of a part; more is all

@@ -366,6 +366,52 @@ func TestPagerFindsThatEndsAreExclusive(t *testing.T) {
 	}
 }
 
+// TestPagersFindTogetherThatEndsAreExclusive: of two that read from one relay in turns, the one finds it out while an answer to the other lacks an event.
+func TestPagersFindTogetherThatEndsAreExclusive(t *testing.T) {
+	for _, ends := range []Span{{1, 0}, {0, 1}, {1, 1}} {
+		for n := 3; n < 9; n++ {
+			for late := range 3 { // turns by which the second begins later
+				h := &Habits{}
+				one, other := evenly(n, ends), evenly(n-1, ends)
+				p, q := New(Span{0, Forever}, h), New(Span{0, Forever}, h)
+				for turn := 0; !p.Ended() || !q.Ended(); turn++ {
+					first := ask(p, one)
+					if turn >= late {
+						ask(q, other)()
+					}
+					first()
+				}
+				if p.known != n || q.known != n-1 || p.Unproven() || q.Unproven() {
+					t.Errorf("ends %v, %d turns later: received %d of %d and %d of %d, unproven: %v, %v", ends, late, p.known, n, q.known, n-1, p.Unproven(), q.Unproven())
+				}
+			}
+		}
+	}
+}
+
+// evenly is a relay with n events that takes so many seconds from the ends.
+func evenly(n int, exclusive Span) *shelf {
+	s := &shelf{limit: 50, habit: newestFirst, exclusive: exclusive}
+	for i := range n {
+		s.put(at(uint64(i), int64(1000+100*i)))
+	}
+	return s
+}
+
+// ask has a pager ask, and returns what has it take the answer.
+func ask(p *Pager, s *shelf) (answered func()) {
+	q, ok := p.Next()
+	if !ok {
+		return func() {}
+	}
+	return func() {
+		for _, e := range s.answer(q) {
+			p.Received(e.id, e.at)
+		}
+		p.Done(500)
+	}
+}
+
 // TestPagerFindsThatEndsAreExclusiveInAnyPage: the relay cuts its pages anywhere, and its events are dense, so that answers are full again and
 // again before one shows that an end is missing.
 func TestPagerFindsThatEndsAreExclusiveInAnyPage(t *testing.T) {
