@@ -39,7 +39,7 @@ func bound(t Turn, e *nostr.Event, from string) error {
 }
 
 // boundLarge ends the waits of the oldest large states while these are beyond their bounds, now that e waits.
-func (b *book) boundLarge(t Turn, e *nostr.Event) error {
+func (b *waitIndex) boundLarge(t Turn, e *nostr.Event) error {
 	if e.Size() <= policy.MaxEventBytes {
 		return nil
 	}

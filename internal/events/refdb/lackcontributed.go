@@ -22,7 +22,7 @@ func (r *Reader) ofContributed(of nip34.Address) (out Lack, err error) {
 	if out.Repository, err = Read(r, of); err != nil {
 		return out, err
 	}
-	waiting, err := r.book.of(r, of.D, &grasp.Set{})
+	waiting, err := r.waitIndex.of(r, of.D, &grasp.Set{})
 	if err != nil {
 		return out, err
 	}

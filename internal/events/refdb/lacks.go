@@ -142,7 +142,7 @@ func (r *Reader) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
 func (r *Reader) lacksOfTips(out *Lack) error {
 	var all []Need
 	for _, d := range []string{out.Of.D, anonymous} {
-		waiting, err := r.book.of(r, d, &grasp.Set{})
+		waiting, err := r.waitIndex.of(r, d, &grasp.Set{})
 		if err != nil {
 			return err
 		}

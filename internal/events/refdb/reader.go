@@ -42,10 +42,10 @@ func (t Turn) faultOver(id nostr.ID, err error) error { return faultOf(id, err) 
 
 // readers is what all Readers of a Ledger share. Any number of goroutines may use it.
 type readers struct {
-	mirrors []grasp.RelayURL // relays whose hosts may have every repository
-	private bool             // do not ask mirrors for private repositories
-	data    gitData
-	book    *book
+	mirrors   []grasp.RelayURL // relays whose hosts may have every repository
+	private   bool             // do not ask mirrors for private repositories
+	data      gitData
+	waitIndex *waitIndex
 	eventReader
 }
 

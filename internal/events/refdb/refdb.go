@@ -75,12 +75,12 @@ type Config struct {
 // Ledger keeps the refs of the hosted repositories. One goroutine uses it, the door's writer, but for Fetching, Keeps and Outcomes; any number have its Readers. Each part owns some of what a Ledger knows.
 type Ledger struct {
 	Config
-	pending refs.Pending // uploads
-	events  *eventReader // what events say
-	data    gitData      // which git data is here
-	book    *book        // which events wait
-	readers *readers     // what Readers share
-	inBatch inBatch      // what the open batch has done
+	pending   refs.Pending // uploads
+	events    *eventReader // what events say
+	data      gitData      // which git data is here
+	waitIndex *waitIndex   // which events wait
+	readers   *readers     // what Readers share
+	inBatch   inBatch      // what the open batch has done
 
 	arriving arriving
 	outcomes outcomes
@@ -88,9 +88,9 @@ type Ledger struct {
 
 // New makes a Ledger with nothing under way.
 func New(c Config) *Ledger {
-	l := &Ledger{Config: c, data: gitData{c.Objects}, book: &book{store: c.Store}, events: &eventReader{service: c.Service, contributors: c.Contributors}}
+	l := &Ledger{Config: c, data: gitData{c.Objects}, waitIndex: &waitIndex{store: c.Store}, events: &eventReader{service: c.Service, contributors: c.Contributors}}
 	l.readers = &readers{
-		mirrors: c.Mirrors, private: c.Private, data: l.data, book: l.book,
+		mirrors: c.Mirrors, private: c.Private, data: l.data, waitIndex: l.waitIndex,
 		eventReader: eventReader{service: c.Service, contributors: c.Contributors},
 	}
 	l.inBatch.reset()
@@ -103,7 +103,7 @@ func New(c Config) *Ledger {
 func (l *Ledger) Committed(now time.Time) (uploaded []nostr.ID) {
 	done := l.inBatch
 	l.inBatch.reset()
-	l.book.ended()
+	l.waitIndex.ended()
 	for _, f := range done.filed {
 		l.pending.Finish(now.Unix(), f.upload, f.tips)
 	}
@@ -123,7 +123,7 @@ func (l *Ledger) Committed(now time.Time) (uploaded []nostr.ID) {
 // Undone forgets what the ledger noted for the batch, which was dropped.
 func (l *Ledger) Undone() {
 	l.inBatch.reset()
-	l.book.ended()
+	l.waitIndex.ended()
 	l.events.undone()
 }
 

@@ -31,7 +31,7 @@ func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
 // endWaits returns those of the events that concern the identifiers ds whose wait is over, now that e is served or, where e is nil, that
 // objects have come. Where only states by some people may be complete by these, it reads no others, as many may wait that have many refs.
 func (l *Ledger) endWaits(t Turn, ds []string, e *nostr.Event, by *grasp.Set) ([]nostr.ID, error) {
-	g := &gathering{events: l.events, data: l.data, book: l.book, t: t, by: by, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}, families: map[string]*family{}}
+	g := &gathering{events: l.events, data: l.data, waitIndex: l.waitIndex, t: t, by: by, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}, families: map[string]*family{}}
 	for _, d := range append(ds[:len(ds):len(ds)], anonymous) {
 		if err := g.identifier(d, e); err != nil {
 			return nil, err
@@ -83,14 +83,14 @@ func Waiting(v *store.View) ([]string, error) {
 
 // gathering collects the waiting events, the events that have a say in their release, and which of them are complete.
 type gathering struct {
-	events *eventReader
-	data   gitData
-	book   *book
-	t      Turn
-	by     *grasp.Set // authors of the states that are read; nil is everybody
-	w      refs.Waiting
-	ready  map[nostr.ID]bool
-	seen   map[nostr.ID]bool
+	events    *eventReader
+	data      gitData
+	waitIndex *waitIndex
+	t         Turn
+	by        *grasp.Set // authors of the states that are read; nil is everybody
+	w         refs.Waiting
+	ready     map[nostr.ID]bool
+	seen      map[nostr.ID]bool
 
 	families map[string]*family // by identifier, each made once however many states wait
 }
@@ -107,7 +107,7 @@ func (g *gathering) of(d string) (*family, error) {
 }
 
 func (g *gathering) identifier(d string, e *nostr.Event) error {
-	waiting, err := g.book.of(g.t, d, g.by)
+	waiting, err := g.waitIndex.of(g.t, d, g.by)
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
@@ -197,14 +197,14 @@ func (g *gathering) pullRequest(e *nostr.Event) error {
 // Waits notes an event, brought by from, that waits from the open batch on. It ends waits where there are too many now. For a state it sets
 // back the deadlines of the announcements that wait for it.
 func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
-	l.book.wait(e)
+	l.waitIndex.wait(e)
 	if err := l.stir(t, e); err != nil {
 		return err
 	}
 	if err := bound(t, e, from); err != nil {
 		return err
 	}
-	if err := l.book.boundLarge(t, e); err != nil {
+	if err := l.waitIndex.boundLarge(t, e); err != nil {
 		return err
 	}
 	if e.Kind == nip34.KindState {

@@ -12,7 +12,7 @@ import (
 )
 
 // BooksKept is of how many repositories it is kept how their servers answered.
-const BooksKept = booksKept
+const PagesKept = pagesKept
 
 // AnswerOf says what an error tells about a server.
 func AnswerOf(err error) (gitplan.Answer, time.Duration) { return answerOf(err, gitfetch.Result{}) }
@@ -25,14 +25,14 @@ func AnswerAfterRefs(err error) gitplan.Answer {
 
 // Noted takes note of how a server answered.
 func (s *Sync) Noted(of nip34.Address, source grasp.Source, at time.Time, err error) {
-	s.book.noted(gitplan.Fetch{Of: of, Source: source}, at, err, "")
+	s.fetchLog.noted(gitplan.Fetch{Of: of, Source: source}, at, err, "")
 }
 
 // Looked takes note of what a repository lacks.
-func (s *Sync) Looked(l refdb.Lack) { s.book.looked(l) }
+func (s *Sync) Looked(l refdb.Lack) { s.fetchLog.looked(l) }
 
 // Known is of how many repositories something is known.
-func (s *Sync) Known() int { return len(s.book.all()) }
+func (s *Sync) Known() int { return len(s.fetchLog.all()) }
 
 // InTurn puts the groups of a fetch in the order in which they are asked for.
 func InTurn(fetch uint64, groups []int) { inTurn(fetch, groups) }

@@ -39,7 +39,7 @@ func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	}
 	taking, err := s.cfg.Host.Take(ctx, lack, party)
 	if err != nil {
-		s.book.noted(f, s.cfg.Now().Wall, err, "")
+		s.fetchLog.noted(f, s.cfg.Now().Wall, err, "")
 		return out
 	}
 	defer taking.Close()
@@ -177,7 +177,7 @@ func (s *Sync) count(f gitplan.Fetch, r gitfetch.Result, text string, taking *ho
 	if len(taking.Brought) > 0 {
 		text = ""
 	}
-	s.book.noted(f, s.cfg.Now().Wall, err, text)
+	s.fetchLog.noted(f, s.cfg.Now().Wall, err, text)
 	if len(taking.Brought) > 0 {
 		s.cfg.Logger.Info("git data fetched", "repository", f.Of.String(), "from", string(f.Source), "count", len(taking.Brought))
 	} else if err != nil && !errors.Is(err, context.Canceled) {
@@ -200,7 +200,7 @@ func (s *Sync) survey(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 			text = gitplan.Compare(ours.Refs, r.Refs).String()
 		}
 	}
-	s.book.noted(f, s.cfg.Now().Wall, err, text)
+	s.fetchLog.noted(f, s.cfg.Now().Wall, err, text)
 	answer, retry := s.answerTo(f, r, err)
 	return gitplan.Outcome{Answer: answer, Retry: retry, Requests: r.Requests}
 }

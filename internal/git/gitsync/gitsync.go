@@ -48,18 +48,18 @@ type Config struct {
 
 // Sync completes repositories. Any number of goroutines may use it.
 type Sync struct {
-	cfg     Config
-	stirs   stirs
-	looked  chan look
-	ended   chan ending
-	quiet   chan uint64
-	heard   chan uint64
-	asks    chan chan Stats
-	told    chan standingAsk
-	through chan chan map[nip34.Address]bool
-	over    chan struct{} // closed when Run ends
-	book    book
-	counts  counters
+	cfg      Config
+	dirty    dirty
+	looked   chan look
+	ended    chan ending
+	quiet    chan uint64
+	heard    chan uint64
+	asks     chan chan Stats
+	told     chan standingAsk
+	through  chan chan map[nip34.Address]bool
+	over     chan struct{} // closed when Run ends
+	fetchLog fetchLog
+	counts   counters
 
 	refused refused
 	vain    vain
@@ -69,12 +69,12 @@ type Sync struct {
 	logged uint64                        // completed events when Run last logged them; owned by Run
 	group  sync.WaitGroup
 
-	took time.Duration // of the last look at stirred repositories; owned by lookAround
+	took time.Duration // of the last look at changed repositories; owned by lookAround
 
 	upTo uint64          // the number of the last change of rows that lookAround has heard of; owned by it
 	more <-chan struct{} // closed when there are more; owned by lookAround
 
-	behind     bool          // too many were stirred to know each, and no sweep has begun since; owned by lookAround
+	behind     bool          // too many changed to know each, and no sweep has begun since; owned by lookAround
 	upToLooked atomic.Uint64 // the number of the last change that lookAround has looked at; 0 before it has looked at everything once
 }
 
@@ -142,11 +142,11 @@ func New(c Config) *Sync {
 		over: make(chan struct{}), under: map[uint64]context.CancelFunc{},
 		plan: gitplan.New(gitplan.Config{Self: c.Self, Concurrency: c.Concurrency}),
 	}
-	s.stirs.init()
+	s.dirty.init()
 	if c.Store != nil {
 		_, s.upTo, _, s.more = c.Store.Changes(0) // the first sweep looks at all that came before
 	}
-	s.book.init()
+	s.fetchLog.init()
 	return s
 }
 

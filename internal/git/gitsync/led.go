@@ -25,7 +25,7 @@ import (
 // mostTips is how many tips Sync asks for at once.
 const mostTips = 1000
 
-// led asks a server for what it withheld by id, and returns what came of it, in words for the book where nothing did.
+// led asks a server for what it withheld by id, and returns what came of it, in words for the log where nothing did.
 func (s *Sync) led(ctx context.Context, f gitplan.Fetch, r gitfetch.Request, lack refdb.Lack, taking *hosting.Taking, first gitfetch.Result) (gitfetch.Result, string, error) {
 	res, refs := first, first.Refs
 	ctx, stop := context.WithCancelCause(ctx) // as in ask

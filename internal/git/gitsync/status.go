@@ -39,10 +39,10 @@ func (s *Sync) Repository(ctx context.Context, of nip34.Address) status.GitLack 
 	return out
 }
 
-// Repositories returns the same for every repository that the book has a page of, by address.
+// Repositories returns the same for every repository that the log has a page of, by address.
 func (s *Sync) Repositories(ctx context.Context) map[string]status.GitLack {
 	out := map[string]status.GitLack{}
-	for _, of := range s.book.all() {
+	for _, of := range s.fetchLog.all() {
 		out[of.String()] = s.Repository(ctx, of)
 	}
 	return out
@@ -57,7 +57,7 @@ type Awaited struct {
 // Awaited returns all such repositories, and up to which change of rows (store.Changes) Run has looked for what is missing; 0 before its first
 // look at everything.
 func (s *Sync) Awaited(ctx context.Context) (list []Awaited, looked uint64) {
-	looked = s.upToLooked.Load() // before the book is read, which has it
+	looked = s.upToLooked.Load() // before the log is read, which has it
 	through := map[nip34.Address]bool{}
 	q := make(chan map[nip34.Address]bool, 1)
 	select {
@@ -66,7 +66,7 @@ func (s *Sync) Awaited(ctx context.Context) (list []Awaited, looked uint64) {
 	case <-s.over:
 	case <-ctx.Done():
 	}
-	for _, of := range s.book.awaited() {
+	for _, of := range s.fetchLog.awaited() {
 		list = append(list, Awaited{of, through[of]})
 	}
 	return list, looked

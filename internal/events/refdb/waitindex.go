@@ -12,10 +12,10 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// book knows which events wait, by the identifiers of the repositories that they concern. The store ends waits in many ways of which the
-// book does not hear, so an event in the book may wait no longer. When there are too many such events, the book reads all anew. The writer
-// notes an event before it commits it, so the book knows whatever waits in a View. Any number of goroutines may use a book.
-type book struct {
+// waitIndex knows which events wait, by the identifiers of the repositories that they concern. The store ends waits in many ways of which the
+// index does not hear, so an event in the index may wait no longer. When there are too many such events, the index reads all anew. The writer
+// notes an event before it commits it, so the index knows whatever waits in a View. Any number of goroutines may use an index.
+type waitIndex struct {
 	store *store.Store
 
 	mu    sync.Mutex
@@ -32,11 +32,11 @@ type largeWait struct {
 	size   int
 }
 
-// surplus is how many entries the book may have beyond twice the number of waiting events before it reads all anew.
+// surplus is how many entries the index may have beyond twice the number of waiting events before it reads all anew.
 const surplus = 1000
 
-// load reads all waiting events, unless the book knows them. The caller holds mu.
-func (b *book) load() error {
+// load reads all waiting events, unless the index knows them. The caller holds mu.
+func (b *waitIndex) load() error {
 	if b.by != nil && b.size <= 2*b.store.Waits()+surplus {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (b *book) load() error {
 }
 
 // add notes an event that waits. The caller holds mu.
-func (b *book) add(e *nostr.Event) {
+func (b *waitIndex) add(e *nostr.Event) {
 	size := b.size
 	var by nostr.PubKey
 	if e.Kind == nip34.KindState {
@@ -76,7 +76,7 @@ func (b *book) add(e *nostr.Event) {
 }
 
 // wait notes an event that waits from the open batch on.
-func (b *book) wait(e *nostr.Event) {
+func (b *waitIndex) wait(e *nostr.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fresh = append(b.fresh, e)
@@ -86,14 +86,14 @@ func (b *book) wait(e *nostr.Event) {
 }
 
 // ended notes that the open batch has become durable or was dropped. Whoever asks finds out which.
-func (b *book) ended() {
+func (b *waitIndex) ended() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fresh = nil
 }
 
 // ids returns what may wait and concerns an identifier; of states only those by some people, unless that is nil.
-func (b *book) ids(d string, by *grasp.Set) (out []nostr.ID, err error) {
+func (b *waitIndex) ids(d string, by *grasp.Set) (out []nostr.ID, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.load(); err != nil {
@@ -109,7 +109,7 @@ func (b *book) ids(d string, by *grasp.Set) (out []nostr.ID, err error) {
 
 // of returns the waiting events that concern an identifier and have not expired, but for those that the snapshot leaves out, in no order; of states
 // only those by some people, unless that is nil. Its errors are a Fault where they are over one event.
-func (b *book) of(t snapshot, d string, by *grasp.Set) (out []*nostr.Event, err error) {
+func (b *waitIndex) of(t snapshot, d string, by *grasp.Set) (out []*nostr.Event, err error) {
 	ids, err := b.ids(d, by)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func expired(t snapshot, e *nostr.Event) bool {
 }
 
 // largeWaits returns the large waiting events, in the order in which they came.
-func (b *book) largeWaits(t Turn) ([]largeWait, error) {
+func (b *waitIndex) largeWaits(t Turn) ([]largeWait, error) {
 	all, err := b.allLarge()
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (b *book) largeWaits(t Turn) ([]largeWait, error) {
 	return left, nil
 }
 
-func (b *book) allLarge() ([]largeWait, error) {
+func (b *waitIndex) allLarge() ([]largeWait, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	err := b.load()

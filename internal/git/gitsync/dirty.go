@@ -15,25 +15,25 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nip34"
 )
 
-// stirsKept bounds the identifiers that wait for a look. Beyond it, lookAround looks at all repositories.
-const stirsKept = 10_000
+// dirtyKept bounds the identifiers that wait for a look. Beyond it, lookAround looks at all repositories.
+const dirtyKept = 10_000
 
-// stirs has the identifiers whose events have changed since the last look at them.
-type stirs struct {
+// dirty has the identifiers whose events have changed since the last look at them.
+type dirty struct {
 	mu    sync.Mutex
 	names map[string]bool
 	push  map[nip34.Address]bool // repositories whose pushes have failed
-	all   bool                   // more than stirsKept came
+	all   bool                   // more than dirtyKept came
 	wake  chan struct{}
 }
 
-func (x *stirs) init() {
+func (x *dirty) init() {
 	x.names, x.push, x.wake = map[string]bool{}, map[nip34.Address]bool{}, make(chan struct{}, 1)
 }
 
-func (x *stirs) put(d string) {
+func (x *dirty) put(d string) {
 	x.mu.Lock()
-	if len(x.names) < stirsKept {
+	if len(x.names) < dirtyKept {
 		x.names[d] = true
 	} else {
 		x.all = true
@@ -43,23 +43,23 @@ func (x *stirs) put(d string) {
 }
 
 // putAll has lookAround look at all repositories.
-func (x *stirs) putAll() {
+func (x *dirty) putAll() {
 	x.mu.Lock()
 	x.all = true
 	x.mu.Unlock()
 	x.nudge()
 }
 
-func (x *stirs) failed(of nip34.Address) {
+func (x *dirty) failed(of nip34.Address) {
 	x.mu.Lock()
-	if len(x.push) < stirsKept {
+	if len(x.push) < dirtyKept {
 		x.push[of] = true
 	}
 	x.mu.Unlock()
 	x.nudge()
 }
 
-func (x *stirs) nudge() {
+func (x *dirty) nudge() {
 	select {
 	case x.wake <- struct{}{}:
 	default:
@@ -67,13 +67,13 @@ func (x *stirs) nudge() {
 }
 
 // none reports whether nothing waits for a look.
-func (x *stirs) none() bool {
+func (x *dirty) none() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return len(x.names) == 0 && !x.all
 }
 
-func (x *stirs) take() (names map[string]bool, push map[nip34.Address]bool, all bool) {
+func (x *dirty) take() (names map[string]bool, push map[nip34.Address]bool, all bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	names, push, all = x.names, x.push, x.all
@@ -81,7 +81,7 @@ func (x *stirs) take() (names map[string]bool, push map[nip34.Address]bool, all 
 	return names, push, all
 }
 
-// lookAround looks at stirred repositories, and at all from time to time.
+// lookAround looks at changed repositories, and at all from time to time.
 func (s *Sync) lookAround(ctx context.Context) {
 	sweep := time.NewTimer(s.cfg.Delay)
 	defer sweep.Stop()
@@ -93,9 +93,9 @@ func (s *Sync) lookAround(ctx context.Context) {
 		case <-s.more:
 			s.hear()
 		case of := <-s.cfg.Host.FailedPushes():
-			s.stirs.failed(of)
-		case <-s.stirs.wake:
-			if sleep.For(ctx, s.gather()) == nil && s.lookAtStirred(ctx) {
+			s.dirty.failed(of)
+		case <-s.dirty.wake:
+			if sleep.For(ctx, s.gather()) == nil && s.lookAtChanged(ctx) {
 				sweep.Reset(0)
 			}
 		case <-sweep.C:
@@ -109,7 +109,7 @@ func (s *Sync) lookAround(ctx context.Context) {
 	}
 }
 
-// Pauses between two looks at stirred repositories. They leave most of a processor's time to others, whatever strangers send.
+// Pauses between two looks at changed repositories. They leave most of a processor's time to others, whatever strangers send.
 const (
 	gatherFor = 100 * time.Millisecond
 	restTimes = 4 // the pause is so many times as long as the look
@@ -124,31 +124,31 @@ func (s *Sync) hear() {
 	s.upTo, s.more = at, more
 	for _, n := range names {
 		if d, is := strings.CutPrefix(n, refdb.LacksPrefix); is {
-			s.stirs.put(d)
+			s.dirty.put(d)
 		}
 	}
 	if all {
-		s.stirs.putAll()
+		s.dirty.putAll()
 	}
-	if s.stirs.none() {
+	if s.dirty.none() {
 		s.lookedUpTo(at)
 	}
 }
 
-// lookedUpTo notes that whatever the changes up to a number have stirred was looked at.
+// lookedUpTo notes that whatever the changes up to a number have changed was looked at.
 func (s *Sync) lookedUpTo(at uint64) {
 	if s.counts.sweeps.Load() > 0 && !s.behind {
 		s.upToLooked.Store(at)
 	}
 }
 
-// lookAtStirred looks at the stirred repositories. all says that there were too many to know each.
-func (s *Sync) lookAtStirred(ctx context.Context) (all bool) {
+// lookAtChanged looks at the changed repositories. all says that there were too many to know each.
+func (s *Sync) lookAtChanged(ctx context.Context) (all bool) {
 	begun := s.cfg.Now().Mono
 	defer func() { s.took = s.cfg.Now().Mono - begun }()
 	s.hear()
 	upTo := s.upTo
-	names, push, all := s.stirs.take()
+	names, push, all := s.dirty.take()
 	if all {
 		names = nil // the caller looks at all repositories instead
 	}
@@ -206,7 +206,7 @@ func (s *Sync) look(ctx context.Context, of nip34.Address, sweep bool) error {
 	if !l.Hosted {
 		x.lack.Needs, x.data = nil, false
 	}
-	s.book.looked(l)
+	s.fetchLog.looked(l)
 	s.send(ctx, x)
 	return nil
 }
@@ -219,7 +219,7 @@ func (s *Sync) send(ctx context.Context, x look) {
 }
 
 // sweep looks at all repositories. With survey, it has the plan compare those that lack nothing with what other servers advertise. In between
-// it looks at repositories that are stirred meanwhile. again says that too many were stirred to know each, so that another sweep is due.
+// it looks at repositories that change meanwhile. again says that too many changed to know each, so that another sweep is due.
 func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 	var list addresses
 	upTo := s.upTo
@@ -245,7 +245,7 @@ func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 	}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	var gathered <-chan time.Time // nil while nothing is stirred
+	var gathered <-chan time.Time // nil while nothing has changed
 	for _, of := range all {
 		for waits := true; waits; {
 			select {
@@ -254,14 +254,14 @@ func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 			case <-s.more:
 				s.hear()
 			case of := <-s.cfg.Host.FailedPushes():
-				s.stirs.failed(of)
-			case <-s.stirs.wake:
+				s.dirty.failed(of)
+			case <-s.dirty.wake:
 				if gathered == nil {
 					gathered = time.After(s.gather())
 				}
 			case <-gathered:
 				gathered = nil
-				again = s.lookAtStirred(ctx) || again
+				again = s.lookAtChanged(ctx) || again
 			case <-pause.C:
 				waits = false
 			}
@@ -275,7 +275,7 @@ func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 	s.counts.sweeps.Add(1)
 	s.lookedUpTo(max(upTo, s.upToLooked.Load()))
 	if gathered != nil {
-		s.stirs.nudge()
+		s.dirty.nudge()
 	}
 	return again
 }

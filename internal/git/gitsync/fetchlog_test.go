@@ -60,14 +60,14 @@ func TestWhatIsKnownIsBounded(t *testing.T) {
 		l.Of = of(i)
 		return l
 	}
-	for i := range gitsync.BooksKept + 5 {
+	for i := range gitsync.PagesKept + 5 {
 		s.Looked(lacks(i))
 		s.Noted(of(1), "https://a.example.org/r", time.Unix(1, 0), errors.New("no"))
-		if n := s.Known(); n > gitsync.BooksKept {
+		if n := s.Known(); n > gitsync.PagesKept {
 			t.Fatalf("%d are known", n)
 		}
 	}
-	if n := s.Known(); n < gitsync.BooksKept*8/10 {
+	if n := s.Known(); n < gitsync.PagesKept*8/10 {
 		t.Errorf("%d are known", n)
 	}
 	if x := s.Standing(ctx, of(1)); len(x.Sources) != 1 || x.Sources[0].Error != "no" {

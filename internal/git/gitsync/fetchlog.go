@@ -15,14 +15,14 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nip34"
 )
 
-// booksKept is the number of repositories that the book has a page of. The page touched longest ago goes first.
-const booksKept = 10_000
+// pagesKept is the number of repositories that the log has a page of. The page touched longest ago goes first.
+const pagesKept = 10_000
 
-// textBytes is how many bytes the book has of each error.
+// textBytes is how many bytes the log has of each error.
 const textBytes = 200
 
-// book has a page for each repository with what it lacks and how servers have answered, for people to read. graspd decides nothing by it.
-type book struct {
+// fetchLog has a page for each repository with what it lacks and how servers have answered, for people to read. graspd decides nothing by it.
+type fetchLog struct {
 	mu   sync.Mutex
 	of   map[nip34.Address]*page
 	turn uint64
@@ -50,12 +50,12 @@ type Answer struct {
 	Text  string // how its refs differ from those here; "" where they do not
 }
 
-func (b *book) init() { b.of = map[nip34.Address]*page{} }
+func (b *fetchLog) init() { b.of = map[nip34.Address]*page{} }
 
-func (b *book) page(of nip34.Address) *page {
+func (b *fetchLog) page(of nip34.Address) *page {
 	p := b.of[of]
 	if p == nil {
-		if len(b.of) >= booksKept {
+		if len(b.of) >= pagesKept {
 			b.drop()
 		}
 		p = &page{sources: map[Source]Answer{}}
@@ -67,7 +67,7 @@ func (b *book) page(of nip34.Address) *page {
 }
 
 // drop forgets a tenth of the pages, those touched longest ago.
-func (b *book) drop() {
+func (b *fetchLog) drop() {
 	turns := make([]uint64, 0, len(b.of))
 	for _, p := range b.of {
 		turns = append(turns, p.turn)
@@ -82,7 +82,7 @@ func (b *book) drop() {
 }
 
 // looked writes down what a repository lacks.
-func (b *book) looked(l refdb.Lack) {
+func (b *fetchLog) looked(l refdb.Lack) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !l.Hosted {
@@ -114,7 +114,7 @@ func (b *book) looked(l refdb.Lack) {
 }
 
 // noted writes down how a server answered.
-func (b *book) noted(f gitplan.Fetch, at time.Time, err error, text string) {
+func (b *fetchLog) noted(f gitplan.Fetch, at time.Time, err error, text string) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
@@ -135,7 +135,7 @@ type Standing struct {
 	Next    time.Duration // from now until a source is asked again; 0 for now, and where there is no source
 }
 
-// SourceStanding says what the plan and the book know about one source of a repository.
+// SourceStanding says what the plan and the log know about one source of a repository.
 type SourceStanding struct {
 	Source
 	Fetching bool
@@ -154,10 +154,10 @@ func (s *Sync) Standing(ctx context.Context, of nip34.Address) Standing {
 	case <-ctx.Done():
 	}
 	out.Next = now.Next
-	s.book.mu.Lock()
-	defer s.book.mu.Unlock()
+	s.fetchLog.mu.Lock()
+	defer s.fetchLog.mu.Unlock()
 	answers := map[Source]Answer{}
-	if p := s.book.of[of]; p != nil {
+	if p := s.fetchLog.of[of]; p != nil {
 		out.Lacks = slices.Clone(p.lacks)
 		for source, a := range p.sources {
 			answers[source] = a
@@ -177,9 +177,9 @@ func (s *Sync) Standing(ctx context.Context, of nip34.Address) Standing {
 
 // Lacking returns up to most of the repositories that lack something or differ from another server, and how many there are in all.
 func (s *Sync) Lacking(most int) (list []nip34.Address, all int) {
-	s.book.mu.Lock()
-	defer s.book.mu.Unlock()
-	for of, p := range s.book.of {
+	s.fetchLog.mu.Lock()
+	defer s.fetchLog.mu.Unlock()
+	for of, p := range s.fetchLog.of {
 		if len(p.lacks) > 0 {
 			all++
 			list = append(list, of)
@@ -189,8 +189,8 @@ func (s *Sync) Lacking(most int) (list []nip34.Address, all int) {
 	return list[:min(len(list), most)], all
 }
 
-// all returns the repositories that the book has a page of.
-func (b *book) all() []nip34.Address {
+// all returns the repositories that the log has a page of.
+func (b *fetchLog) all() []nip34.Address {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := make([]nip34.Address, 0, len(b.of))
@@ -201,7 +201,7 @@ func (b *book) all() []nip34.Address {
 }
 
 // awaited returns the repositories that lack data for which an event waits that no client will push.
-func (b *book) awaited() (out []nip34.Address) {
+func (b *fetchLog) awaited() (out []nip34.Address) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for of, p := range b.of {
