@@ -128,7 +128,7 @@ func (h *house) examples() map[string][]request {
 			at(nil, "service=git-upload-pack", h.repo+"/info/refs?service=git-upload-pack", "/prs"+h.repo+"/info/refs?service=git-upload-pack"),
 			at(nil, "service=git-receive-pack", h.repo+"/info/refs?service=git-receive-pack"),
 			at(nil, "", h.repo+"/git-upload-pack", h.repo+"/git-receive-pack", "/prs"+h.repo+"/git-receive-pack", "/npub1/x.git/info/refs?service=git-upload-pack",
-				h.repo+"/HEAD", h.repo+"/objects/info/packs", strings.Replace(h.repo, "tool", "other", 1)+"/info/refs?service=git-upload-pack")),
+				h.repo+"/HEAD", h.repo+"/archive/HEAD.tar.gz", h.repo+"/objects/info/packs", strings.Replace(h.repo, "tool", "other", 1)+"/info/refs?service=git-upload-pack")),
 		"repository pages": slices.Concat(
 			at(html, words, h.repo),
 			at(html, "Issues", h.repo+"/issues"), at(nil, "<feed", h.repo+"/issues.atom"),

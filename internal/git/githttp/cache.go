@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,7 +84,7 @@ func newCache(c Config) *cache {
 func (c *cache) join(key flightKey, who reader, produce making) (*reading, Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	again := key != "" && c.note(key)
+	again := key != "" && c.note(key) || strings.HasPrefix(string(key), archiveKeys)
 	if f := c.byKey[key]; f != nil && !f.yielded() {
 		return c.read(f, who), c.share(f), nil
 	}

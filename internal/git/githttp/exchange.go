@@ -21,18 +21,19 @@ import (
 // exchange is one request and its answer.
 type exchange struct {
 	*Server
-	w       http.ResponseWriter
-	req     *http.Request
-	from    front.Client
-	out     *output
-	of      nip34.Address
-	repo    Repository
-	service gitwire.Service
-	version gitwire.Version
-	lfs     bool          // git-lfs asks, and not git
-	units   *fair.Grant   // of memory
-	lent    *bufio.Reader // from readers; nil is none
-	began   time.Time     // when the whole request for a pack had been read
+	w        http.ResponseWriter
+	req      *http.Request
+	from     front.Client
+	out      *output
+	of       nip34.Address
+	repo     Repository
+	service  gitwire.Service
+	version  gitwire.Version
+	lfs      bool          // git-lfs asks, and not git
+	archives bool          // an archive is asked for, and nothing of git's
+	units    *fair.Grant   // of memory
+	lent     *bufio.Reader // from readers; nil is none
+	began    time.Time     // when the whole request for a pack had been read
 }
 
 // failure is an answer that is no part of git's protocol.
@@ -124,6 +125,10 @@ func (x *exchange) choose(rest string) (func() error, error) {
 	if x.lfs = isLFS(rest); x.lfs {
 		return nil, &failure{status: http.StatusNotFound, text: noLFS}
 	}
+	if name, ok := archiveIn(rest); ok {
+		x.archives = true
+		return func() error { return x.archive(name) }, x.allow(http.MethodGet, http.MethodHead)
+	}
 	return nil, &failure{status: http.StatusForbidden, text: dumb}
 }
 
@@ -175,7 +180,7 @@ func (x *exchange) fail(f *failure) {
 	if f.status >= http.StatusInternalServerError {
 		answer = Failed
 	}
-	x.counts.count(x.service, x.version, answer)
+	x.count(answer)
 	if x.lfs {
 		failLFS(x.w, f)
 		return

@@ -37,7 +37,7 @@ func (x *exchange) fetch() error {
 		defer x.counts.fetching.Add(-1)
 		return x.give(q)
 	default:
-		x.counts.count(x.service, x.version, FromNone)
+		x.count(FromNone)
 		x.reply("result", nil)
 	}
 	return nil
@@ -80,7 +80,7 @@ var tooLarge = &failure{status: http.StatusRequestEntityTooLarge, text: "the req
 
 // refuse answers with the reason why there is no answer, in a form that git shows.
 func (x *exchange) refuse(q gitwire.Request, text string) {
-	x.counts.count(x.service, x.version, Refused)
+	x.count(Refused)
 	x.reply("result", q.AppendRefusal(nil, text))
 }
 
@@ -102,7 +102,7 @@ func (x *exchange) describe(q gitwire.Request) error {
 		}
 		answer = FromUpload
 	}
-	x.counts.count(x.service, x.version, answer)
+	x.count(answer)
 	x.reply("result", q.ObjectInfo.AppendAnswer(nil, sizes))
 	return nil
 }
@@ -123,7 +123,7 @@ func (x *exchange) give(q gitwire.Request) error {
 	}
 	switch {
 	case work == gitwire.WorkNone:
-		x.counts.count(x.service, x.version, FromNone)
+		x.count(FromNone)
 		x.reply("result", f.AppendHead(nil))
 		return nil
 	case x.repo.Dir == "":
@@ -158,7 +158,7 @@ func (x *exchange) waits() time.Duration {
 // penalize makes the address wait where a fetch of it has failed because it was too much work, and not because of a wrong guess of ours.
 func (x *exchange) penalize(err error) {
 	var said *gitproc.Error
-	if x.from.Visitor != nil && errors.As(err, &said) && said.Ending.ByLimit() && !said.Early {
+	if x.from.Visitor != nil && (errors.Is(err, errLarge) || errors.As(err, &said) && said.Ending.ByLimit() && !said.Early) {
 		x.overfetched.add(time.Now(), x.address())
 	}
 }
@@ -210,8 +210,10 @@ func (x *exchange) broken(q gitwire.Request, err error) error {
 	case errors.Is(err, gitproc.ErrBusy), errors.As(err, new(shortage)):
 		return &failure{http.StatusTooManyRequests, excuse(err), busyWait}
 	case x.req.Context().Err() != nil || errors.Is(err, context.Canceled):
-		x.counts.count(x.service, x.version, Refused) // the client has left
+		x.count(Refused) // the client has left
 		return nil
+	case x.archives:
+		return err
 	}
 	x.failed(err)
 	x.reply("result", q.AppendRefusal(nil, excuse(err)))
@@ -221,10 +223,10 @@ func (x *exchange) broken(q gitwire.Request, err error) error {
 // failed logs and counts a failure of this server.
 func (x *exchange) failed(err error) {
 	if errors.Is(err, gitproc.ErrBusy) || errors.As(err, new(shortage)) {
-		x.counts.count(x.service, x.version, Refused)
+		x.count(Refused)
 		return
 	}
-	x.counts.count(x.service, x.version, Failed)
+	x.count(Failed)
 	x.logger.Error("a fetch failed", "repository", safetext.Printable(x.of.String()), "error", err)
 }
 

@@ -59,6 +59,8 @@ type Packs interface {
 	Pack(ctx context.Context, dir string, f *gitwire.Fetch, party string, out io.Writer) error
 	// Upload writes the answer of upload-pack to a request.
 	Upload(ctx context.Context, dir string, q gitwire.Request, party string, out io.Writer) error
+	// Archive writes the files of a commit as a .tar.gz, within a directory of that name.
+	Archive(ctx context.Context, dir string, commit gitwire.ObjectID, name, party string, out io.Writer) error
 	// Sizes returns the lengths of the objects' contents in bytes, below 0 for an object that is missing.
 	Sizes(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]int64, error)
 }

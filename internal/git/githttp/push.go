@@ -67,11 +67,11 @@ func (x *exchange) pushed(o Outcome) {
 	x.counts.pushes[o].Add(1)
 	switch o {
 	case PushTaken:
-		x.counts.count(x.service, x.version, FromUpload)
+		x.count(FromUpload)
 	case PushNothing:
-		x.counts.count(x.service, x.version, FromNone)
+		x.count(FromNone)
 	default:
-		x.counts.count(x.service, x.version, Refused)
+		x.count(Refused)
 	}
 }
 

@@ -15,7 +15,7 @@ func (x *exchange) advertise() error {
 		}
 		return gitwire.AppendAdvertisement(nil, x.service, x.version, refs, x.agent)
 	}
-	x.counts.count(x.service, x.version, FromLog)
+	x.count(FromLog)
 	if x.version == 2 && x.service == gitwire.UploadPack { // such an advertisement is the same for all repositories
 		x.reply("advertisement", make())
 		return nil
@@ -27,7 +27,7 @@ func (x *exchange) advertise() error {
 // list answers ls-refs.
 func (x *exchange) list(q gitwire.Request) {
 	anew := func() []byte { return q.LsRefs.AppendAnswer(nil, shownRefs(&x.repo)) }
-	x.counts.count(x.service, x.version, FromLog)
+	x.count(FromLog)
 	q.Agent = ""
 	const longest = 8 << 10
 	if asked := q.AppendTo(make([]byte, 0, 256)); len(asked) <= longest {

@@ -40,7 +40,7 @@ func (x *exchange) have(key flightKey, how Answer, write making) (*reading, Answ
 			x.penalize(err)
 			return err
 		}
-		x.counts.time(&x.counts.made[how], began)
+		x.time(&x.counts.made[how], began)
 		return nil
 	})
 	if joined == FromPack {
@@ -54,11 +54,11 @@ func (x *exchange) have(key flightKey, how Answer, write making) (*reading, Answ
 func (x *exchange) sent(q gitwire.Request, how Answer, err error, tell func(text string)) error {
 	switch {
 	case err == nil:
-		x.counts.count(x.service, x.version, how)
-		x.counts.time(&x.counts.given[how], x.began)
+		x.count(how)
+		x.time(&x.counts.given[how], x.began)
 		return nil
 	case x.out.err != nil, x.req.Context().Err() != nil: // the client has left or does not read
-		x.counts.count(x.service, x.version, how)
+		x.count(how)
 		panic(http.ErrAbortHandler)
 	case !x.out.begun:
 		return x.broken(q, err)

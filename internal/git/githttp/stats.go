@@ -54,6 +54,7 @@ const versions = 3
 // counts has the Server's figures since the start.
 type counts struct {
 	requests [2][versions][answers]atomic.Uint64
+	archives [answers]atomic.Uint64
 	pushes   [outcomes]atomic.Uint64
 	in, out  atomic.Uint64
 	fetching atomic.Int64
@@ -65,6 +66,22 @@ type counts struct {
 }
 
 func (c *counts) count(s gitwire.Service, v gitwire.Version, a Answer) { c.requests[s][v][a].Add(1) }
+
+// count counts how the request was answered.
+func (x *exchange) count(a Answer) {
+	if x.archives {
+		x.counts.archives[a].Add(1)
+		return
+	}
+	x.counts.count(x.service, x.version, a)
+}
+
+// time counts how long something of git's took since it began.
+func (x *exchange) time(in *histogram.Counts, began time.Time) {
+	if !x.archives {
+		x.counts.time(in, began)
+	}
+}
 
 // time counts how long something took since it began.
 func (c *counts) time(in *histogram.Counts, began time.Time) {
@@ -86,7 +103,8 @@ type RequestCount struct {
 type Stats struct {
 	Requests []RequestCount // one for each service, version and answer that may occur
 	Pushes   [outcomes]uint64
-	In, Out  uint64 // bytes of bodies received and sent, as they went over the wire
+	Archives [answers]uint64 // by their answers: FromNone, FromCache, FromFlight, FromPack, Refused and Failed
+	In, Out  uint64          // bytes of bodies received and sent, as they went over the wire
 	Cache    CacheStats
 	Waiting  int   // pushes that wait for their turn
 	Fetching int64 // requests for packs that are being answered now
@@ -108,6 +126,9 @@ func (s *Server) Stats() Stats {
 				})
 			}
 		}
+	}
+	for a := range answers {
+		st.Archives[a] = s.counts.archives[a].Load()
 	}
 	for o := range outcomes {
 		st.Pushes[o] = s.counts.pushes[o].Load()

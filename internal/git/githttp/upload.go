@@ -31,7 +31,7 @@ func (x *exchange) sendUpload(q gitwire.Request, key flightKey) error {
 	}
 	switch {
 	case a.refused: // upload-pack has told the client why
-		x.counts.count(x.service, x.version, Refused)
+		x.count(Refused)
 		return nil
 	case (!x.out.begun || tell != nil) && errors.As(err, &said) && said.Ending == gitproc.Exited && said.Stderr != "":
 		x.logger.Info("git refused a fetch", "repository", safetext.Printable(x.of.String()), "error", err)
@@ -40,7 +40,7 @@ func (x *exchange) sendUpload(q gitwire.Request, key flightKey) error {
 			x.refuse(q, text)
 			return nil
 		}
-		x.counts.count(x.service, x.version, Refused)
+		x.count(Refused)
 		tell(text)
 		return nil
 	}

@@ -178,6 +178,17 @@ func (h *host) Upload(ctx context.Context, dir string, q gitwire.Request, party 
 	})
 }
 
+func (h *host) Archive(ctx context.Context, dir string, commit gitwire.ObjectID, name, party string, out io.Writer) error {
+	h.called("archive:" + name)
+	if h.packFor != nil {
+		return h.packFor(ctx, party, out)
+	}
+	if h.pack != nil {
+		return h.pack(ctx, out)
+	}
+	return h.git.Run(ctx, gitproc.Archive(commit, name), gitproc.Run{Party: party, At: gitproc.Dirs{Repository: dir}, Out: out})
+}
+
 func (h *host) Sizes(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]int64, error) {
 	h.called("sizes")
 	sizes := make([]int64, len(ids))

@@ -1,13 +1,17 @@
 package gitproc
 
 import (
+	"cmp"
 	"strconv"
+	"strings"
+	"unicode"
 
+	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
 // word is a part of an argument vector. Literals become words by themselves. Of values from elsewhere, this file makes words only of numbers,
-// of parsed filters and object ids, and of paths of graspd's own.
+// of parsed filters and object ids, of names without slashes that begin with a letter or a digit, and of paths of graspd's own.
 type word string
 
 // Command is a command of git with its options. It has no names of refs or files, and of object ids only those of Compare and what follows there:
@@ -153,4 +157,24 @@ func MergeBase(a, b gitwire.ObjectID) Command {
 func Merge(ours, theirs gitwire.ObjectID) Command {
 	return Command{name: "merge-tree", settings: []word{"merge.renameLimit=200", "merge.directoryRenames=false"},
 		args: []word{"--write-tree", "-z", "--name-only", "--no-messages", hex(ours), hex(theirs)}}
+}
+
+// Archive prints the files of a commit as a .tar.gz, which git compresses itself, within a directory of a name that Plain has made. The same commit
+// and name make the same bytes.
+func Archive(commit gitwire.ObjectID, name string) Command {
+	return Command{name: "archive", args: []word{"--format=tar.gz", "--prefix=" + word(Plain(name)) + "/", hex(commit) + "^{commit}"}}
+}
+
+const mostPlain = 100 // bytes of a name
+
+// Plain makes the name of a file of a text: its letters, digits, dots and underscores, each other character a dash, and no dot or dash at the beginning.
+func Plain(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.L, unicode.N, unicode.M) || r == '.' || r == '_' || r == '+' {
+			return r
+		}
+		return '-'
+	}, strings.ToValidUTF8(text, "-"))
+	text, _ = safetext.Cut(strings.TrimLeft(text, ".-_+"), mostPlain)
+	return cmp.Or(text, "files")
 }

@@ -83,6 +83,19 @@ printf '%s\n' "$@"; echo ====; /usr/bin/env; echo "PWD $PWD"`)
 	}
 	args, _ = told(gitproc.RepackAll(1234), gitproc.Run{})
 	has(args, "--cruft\n--cruft-expiration=@1234 +0000", "pack.island=^refs/heads/")
+	args, _ = told(gitproc.Archive(gitwire.ObjectID{}, "--../x"), gitproc.Run{})
+	has(args, "archive\n--format=tar.gz\n--prefix=x/\n"+strings.Repeat("0", 40)+"^{commit}")
+}
+
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"tool-v1.0": "tool-v1.0", "../../etc/passwd": "etc-passwd", "-rf": "rf", ".ssh": "ssh", "日本-v1": "日本-v1", "a\x00b\nc\\d:e": "a-b-c-d-e", "\xff": "files", "…": "files", "": "files",
+		"a\u202eb": "a-b", strings.Repeat("x", 300): strings.Repeat("x", 100), "-.+_-": "files", "c++": "c++",
+	} {
+		if got := gitproc.Plain(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }
 
 // Everything is pumped at once: neither a child that writes before it reads nor one that talks on stderr stands still.

@@ -34,6 +34,8 @@ type Repositories interface {
 	// Upload writes upload-pack's answer to a fetch whose work is [gitwire.WorkUpload]. [gitwire.Fetch.CopyAnswer] makes the client's
 	// answer of that.
 	Upload(ctx context.Context, repo ID, q gitwire.Request, party string, out io.Writer) error
+	// Archive writes the files of a commit as a .tar.gz, within a directory of that name.
+	Archive(ctx context.Context, repo ID, commit gitwire.ObjectID, name, party string, out io.Writer) error
 	// Sizes returns the sizes of objects in bytes, in the order of the ids; below 0 for one that is not here.
 	Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party string) ([]int64, error)
 	// Size returns how many bytes of the disk a repository takes, and how many packs it has; 0 for one that is not here.

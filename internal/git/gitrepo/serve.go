@@ -40,6 +40,26 @@ func partial(f *gitwire.Fetch) bool {
 	return f.Depth != 0 || f.DeepenSince != 0 || len(f.DeepenNot)+len(f.Shallows) > 0
 }
 
+// attributes of an archive: no file has placeholders replaced, for which git would run gpg, or walk the whole history.
+const attributes = "* -export-subst\n"
+
+// Archive writes the files of a commit as a .tar.gz to out, within a directory of that name (see gitproc.Archive), without those that .gitattributes says are not exported.
+func (d *Disk) Archive(ctx context.Context, repo ID, commit gitwire.ObjectID, name, party string, out io.Writer) error {
+	q, err := d.newQuarantine(repo) // a directory without objects of its own, as what info/attributes says there counts more than what files say
+	if err != nil {
+		return err
+	}
+	info := q.dir + "/info"
+	if err = d.dir.root.Mkdir(info, 0o700); err == nil {
+		err = d.dir.root.WriteFile(info+"/attributes", []byte(attributes), 0o600)
+	}
+	if err == nil {
+		at := gitproc.Dirs{Repository: d.dir.abs(q.dir), Alternates: []string{d.dir.abs(repo.path() + "/objects")}}
+		err = d.serve(ctx, shape{repo: repo, work: "archive"}, gitproc.Archive(commit, name), gitproc.Run{Party: party, Long: true, At: at, Out: out}, func() io.Reader { return nil })
+	}
+	return errors.Join(noted(err), q.Close())
+}
+
 // Sizes asks git for the sizes of objects in bytes, in the order of ids; below 0 for an object that is not here.
 func (d *Disk) Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party string) ([]int64, error) {
 	sizes := make([]int64, 0, len(ids))
@@ -94,7 +114,10 @@ func (d *Disk) serve(ctx context.Context, s shape, c gitproc.Command, r gitproc.
 		r.Reads, _, err = d.Size(s.repo)
 	}
 	if err == nil {
-		r.Kind, r.At = gitproc.Fetch, gitproc.Dirs{Repository: d.dir.abs(s.repo.path())}
+		r.Kind = gitproc.Fetch
+		if r.At.Repository == "" {
+			r.At.Repository = d.dir.abs(s.repo.path())
+		}
 		r.Owner = s.repo.String() // many addresses that fetch from one repository are not many
 		r.Reads = max(1, r.Reads)
 		out := &firstWrite{Writer: r.Out}

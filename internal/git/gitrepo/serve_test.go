@@ -1,8 +1,12 @@
 package gitrepo_test
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"io"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -96,5 +100,45 @@ func TestSizes(t *testing.T) {
 	}
 	if _, err := d.Sizes(t.Context(), some(2), ids{blob}, ""); !errors.Is(err, gitrepo.ErrNoRepository) {
 		t.Errorf("of nothing: %v", err)
+	}
+}
+
+// No placeholder of export-subst is replaced, as some have git run gpg. What is not to be exported is left out.
+func TestArchive(t *testing.T) {
+	d, dir := disk(t)
+	c := newClone(t)
+	c.git([]byte("commit refs/heads/main\nmark :1\ncommitter a <a@example.org> 1700000000 +0000\ndata 1\n."+
+		"\nM 644 inline .gitattributes\ndata 65\n*.txt export-subst\nsub/*.txt export-subst\n*.secret export-ignore\n\nM 644 inline a.txt\ndata 22\n$Format:%H%G?$ as it i\nM 644 inline sub/b.txt\ndata 12\n$Format:%H$\n\nM 644 inline x.secret\ndata 1\nx\n"), "fast-import", "--quiet")
+	push(t, d, some(1), c.pack(c.refs()...), gitrepo.Proving{Tips: ids{c.id("main")}})
+	var out bytes.Buffer
+	if err := d.Archive(t.Context(), some(1), c.id("main"), "../a b-v1", "somebody", &out); err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		text, err2 := io.ReadAll(r)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		if h.Typeflag == tar.TypeReg {
+			got[h.Name] = string(text)
+			if h.ModTime.Unix() != 1_700_000_000 {
+				t.Errorf("%s is of %s", h.Name, h.ModTime)
+			}
+		}
+	}
+	if len(got) != 3 || got["a-b-v1/a.txt"] != "$Format:%H%G?$ as it i" || got["a-b-v1/sub/b.txt"] != "$Format:%H$\n" {
+		t.Errorf("got %q", got)
+	}
+	if left := entries(t, filepath.Join(dir, "incoming")); len(left) != 0 {
+		t.Errorf("left: %q", left)
 	}
 }

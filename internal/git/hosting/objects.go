@@ -77,6 +77,15 @@ func (p packs) Upload(ctx context.Context, dir string, q gitwire.Request, party 
 	return p.disk.Upload(ctx, id, q, party, out)
 }
 
+// Archive asks the disk.
+func (p packs) Archive(ctx context.Context, dir string, commit gitwire.ObjectID, name, party string, out io.Writer) error {
+	id, err := p.id(dir)
+	if err != nil {
+		return err
+	}
+	return p.disk.Archive(ctx, id, commit, name, party, out)
+}
+
 // Sizes asks the disk.
 func (p packs) Sizes(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]int64, error) {
 	id, err := p.id(dir)

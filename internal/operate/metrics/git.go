@@ -140,6 +140,11 @@ func ofRequests(c *collector) []figure[repositories] {
 				to.tell(float64(x.Count), x.Service.String(), strconv.Itoa(int(x.Version)), x.Answer.String())
 			}
 		}),
+		counters(c, "graspd_git_archives_total", "Archives (.tar.gz) that were asked for, by answer: none (the client had it), cache, flight (made or sent for others), pack (made), refused or error.", []string{"answer"}, func(r repositories, to series) {
+			for _, a := range []githttp.Answer{githttp.FromNone, githttp.FromCache, githttp.FromFlight, githttp.FromPack, githttp.Refused, githttp.Failed} {
+				to.tell(float64(r.web.Archives[a]), a.String())
+			}
+		}),
 		histograms(c, "graspd_git_pack_seconds", "How long it took to make a pack, by pack-objects (pack) or upload-pack (upload), with the wait for a process.", []string{"answer"}, func(r repositories, to series) {
 			for _, a := range []githttp.Answer{githttp.FromPack, githttp.FromUpload} {
 				to.durations(r.web.Made[a], a.String())

@@ -131,4 +131,13 @@ func TestFind(t *testing.T) {
 	if some.List[1].Name != "refs/heads/main" {
 		t.Error("Find changes the refs")
 	}
+	named := gitwire.Refs{List: []gitwire.Ref{{Name: "refs/heads/x", ID: id("1")}, {Name: "refs/tags/x", ID: id("2"), Peeled: id("3")}, {Name: "refs/tags/y", ID: id("4")}}}
+	for name, want := range map[string]string{"x": "1", "refs/tags/x": "3", "y": "4", "refs/heads/x": "1"} {
+		if ref, ok := named.Named(name); !ok || ref.Tip() != id(want) {
+			t.Errorf("%s: %+v, %v", name, ref, ok)
+		}
+	}
+	if ref, ok := named.Named("z"); ok {
+		t.Errorf("%+v", ref)
+	}
 }

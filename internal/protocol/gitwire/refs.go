@@ -41,6 +41,24 @@ func (r *Refs) Find(name string) (Ref, bool) {
 	return ref, true
 }
 
+// Named returns the ref that people mean by a name: a branch before a tag, and else the ref whose full name it is.
+func (r *Refs) Named(name string) (Ref, bool) {
+	for _, prefix := range []string{"refs/heads/", "refs/tags/", ""} {
+		if ref, ok := r.Find(prefix + name); ok {
+			return ref, true
+		}
+	}
+	return Ref{}, false
+}
+
+// Tip returns the object to which the ref leads in the end: of an annotated tag what it is about.
+func (r Ref) Tip() ObjectID {
+	if !r.Peeled.IsZero() {
+		return r.Peeled
+	}
+	return r.ID
+}
+
 // size is about the length of the refs as text, for one allocation.
 func (r *Refs) size() int {
 	n := 2 * sha1Hex

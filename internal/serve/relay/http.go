@@ -20,8 +20,10 @@ import (
 	"github.com/graspd/graspd/internal/serve/web"
 )
 
-// robots lets crawlers read everything but the operator's page.
-func robots(base string) string { return "User-agent: *\nDisallow: " + base + "/operator/\n" }
+// robots lets crawlers read everything but the operator's page and archives.
+func robots(base string) string {
+	return "User-agent: *\nDisallow: " + base + "/operator/\nDisallow: " + base + "/*.git/archive/\n"
+}
 
 // placeOf returns the path of a request below that of the service, where "/" is the service itself. Behind a proxy that takes the path off it is
 // the request's own.

@@ -81,7 +81,7 @@ func TestHTTP(t *testing.T) {
 		{"preflight", "OPTIONS", "/", http.Header{"Origin": {"https://example.com"}, "Access-Control-Request-Method": {"GET"}}, 204, "", ""},
 		{"preflight elsewhere", "OPTIONS", "/npub1/d.git/info/refs", nil, 204, "", ""},
 		{"post", "POST", "/", nil, 405, "text/plain; charset=utf-8", "405"},
-		{"robots.txt", "GET", "/robots.txt", nil, 200, "text/plain; charset=utf-8", "User-agent: *\nDisallow: /operator/\n"},
+		{"robots.txt", "GET", "/robots.txt", nil, 200, "text/plain; charset=utf-8", "User-agent: *\nDisallow: /operator/\nDisallow: /*.git/archive/\n"},
 		{"a robots.txt that is posted", "POST", "/robots.txt", nil, 404, "text/plain; charset=utf-8", "404"},
 		{"other path", "GET", "/relay", nil, 404, "text/plain; charset=utf-8", "404"},
 		{"other path in a browser", "GET", "/relay", accept("text/html,*/*"), 404, "text/html; charset=utf-8", "<!DOCTYPE html>"},

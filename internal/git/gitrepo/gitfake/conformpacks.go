@@ -99,6 +99,15 @@ func (s suite) fetches() {
 	if s.d.Pack(s.Context(), one, &gitwire.Fetch{Wants: ids{other}}, "somebody", &out) == nil {
 		s.Error("what is not here was packed")
 	}
+	var archive, again bytes.Buffer
+	s.must(s.d.Archive(s.Context(), one, first, "a-1", "somebody", &archive))
+	s.must(s.d.Archive(s.Context(), one, first, "a-1", "", &again))
+	if archive.Len() == 0 || !bytes.Equal(archive.Bytes(), again.Bytes()) {
+		s.Errorf("archives of %d and %d bytes", archive.Len(), again.Len())
+	}
+	if s.d.Archive(s.Context(), one, other, "a-1", "", &out) == nil {
+		s.Error("an archive of what is not here")
+	}
 	sizes, err := s.d.Sizes(s.Context(), one, ids{first, other, first}, "somebody")
 	if err != nil || len(sizes) != 3 || sizes[0] <= 0 || sizes[0] != sizes[2] || sizes[1] >= 0 {
 		s.Error(sizes, err)
@@ -106,6 +115,7 @@ func (s suite) fetches() {
 	for _, err := range []error{
 		s.d.Pack(s.Context(), two, &gitwire.Fetch{Wants: ids{first}}, "", &out),
 		s.d.Upload(s.Context(), two, gitwire.Request{Version: 2, Fetch: &gitwire.Fetch{Version: 2, Wants: ids{first}}}, "", &out),
+		s.d.Archive(s.Context(), two, first, "a-1", "", &out),
 		func() error { _, err := s.d.Sizes(s.Context(), two, ids{first}, ""); return err }(),
 	} {
 		if !errors.Is(err, gitrepo.ErrNoRepository) {

@@ -229,6 +229,15 @@ func (f *Fake) packed(repo gitrepo.ID, tips, haves []gitwire.ObjectID) ([]byte, 
 	return r.objects.pack(ids), lacks
 }
 
+// Archive writes what Pack does, and the name.
+func (f *Fake) Archive(_ context.Context, repo gitrepo.ID, commit gitwire.ObjectID, name, _ string, out io.Writer) error {
+	err := f.serve("Archive", repo, []gitwire.ObjectID{commit}, nil, out)
+	if err == nil {
+		_, err = io.WriteString(out, name)
+	}
+	return err
+}
+
 func (f *Fake) Sizes(_ context.Context, repo gitrepo.ID, ids []gitwire.ObjectID, _ string) ([]int64, error) {
 	if err := f.call("Sizes", repo); err != nil {
 		return nil, err

@@ -134,6 +134,11 @@ func (h *host) Upload(ctx context.Context, dir string, q gitwire.Request, party 
 		gitproc.Run{Party: party, At: gitproc.Dirs{Repository: dir}, Protocol: int(q.Version), In: bytes.NewReader(q.AppendTo(nil)), Out: out})
 }
 
+// Archive runs what the product runs.
+func (h *host) Archive(ctx context.Context, dir string, commit gitwire.ObjectID, name, party string, out io.Writer) error {
+	return h.git.Run(ctx, gitproc.Archive(commit, name), gitproc.Run{Party: party, At: gitproc.Dirs{Repository: dir}, Out: out})
+}
+
 // Sizes runs what the product runs.
 func (h *host) Sizes(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]int64, error) {
 	var out bytes.Buffer
