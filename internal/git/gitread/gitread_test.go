@@ -108,10 +108,10 @@ func TestALargeDirectory(t *testing.T) {
 	for i := range 2500 {
 		files = append(files, fmt.Sprintf("100644 d/%05d", i), "x")
 	}
-	w := newWorld(t, repotest.Commit("main", "Many", 1000, "", files...))
-	for range 2 {
-		found, err := w.r.Touched(t.Context(), w.visit, w.ID("main"), "d")
-		p, err2 := w.r.Open(t.Context(), w.visit, w.ID("main"), "d", gitread.Opening{})
+	w := newWorld(t, repotest.Commit("main", "Many", 1000, "", files...)+repotest.Commit("main", "One", 2000, "", "100644 x", "x"))
+	for _, commit := range []string{"main~1", "main"} {
+		found, err := w.r.Touched(t.Context(), w.visit, w.ID(commit), "d")
+		p, err2 := w.r.Open(t.Context(), w.visit, w.ID(commit), "d", gitread.Opening{})
 		if err := errors.Join(err, err2); err != nil || len(found) != 0 || len(p.Entries) != 2500 {
 			t.Fatalf("%d known, %v", len(found), err)
 		}
@@ -119,6 +119,36 @@ func TestALargeDirectory(t *testing.T) {
 	w.charged = 0
 	if _, err := w.r.Touched(t.Context(), w.visit, w.ID("main"), "d"); err != nil || w.charged != 0 {
 		t.Errorf("charged %d steps again, %v", w.charged, err)
+	}
+}
+
+// However many pages show a directory, it is parsed once, and each page has the sizes that it asked for.
+func TestDirectoriesAreParsedOnce(t *testing.T) {
+	var files []string
+	for i := range 2500 {
+		files = append(files, fmt.Sprintf("100644 d/%05d", i), "x")
+	}
+	w := newWorld(t, repotest.Commit("main", "Many", 1000, "", append(files, "100644 x", "x")...))
+	open := func(first int) *gitread.Place {
+		p, err := w.r.Open(t.Context(), w.visit, w.ID("main"), "d", gitread.Opening{First: first, Most: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	open(0)
+	if p := open(10); p.Entries[0].Size != -1 || p.Entries[10].Size != 1 || p.Entries[20].Size != -1 {
+		t.Errorf("sizes %d, %d and %d", p.Entries[0].Size, p.Entries[10].Size, p.Entries[20].Size)
+	}
+	id := w.ID("main")
+	if n := testing.AllocsPerRun(1, func() { _, _ = w.r.Open(t.Context(), w.visit, id, "d", gitread.Opening{First: 10, Most: 10}) }); n > 500 {
+		t.Errorf("%v allocations", n)
+	}
+	touched := func() { _, _ = w.r.Touched(t.Context(), w.visit, id, "") }
+	touched()
+	w.now = w.now.Add(time.Second)
+	if n := testing.AllocsPerRun(1, touched); n > 20 {
+		t.Errorf("%v allocations for what was touched", n)
 	}
 }
 

@@ -75,7 +75,7 @@ func (a *asking) choose(found *Look, l Looking) error {
 		if err = unless(err); err != nil {
 			return err
 		}
-		all = slices.DeleteFunc(all, func(e Entry) bool { return !e.IsFile() && (e.Mode != ModeLink || !l.Follow) })
+		all = slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return !e.IsFile() && (e.Mode != ModeLink || !l.Follow) })
 		for len(all) > 0 {
 			name := l.Choose(namesOf(all))
 			i := slices.IndexFunc(all, func(e Entry) bool { return e.Name == name })

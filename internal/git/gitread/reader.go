@@ -89,7 +89,7 @@ func (r *Reader) find(k key) (x kept, ok bool) {
 func (r *Reader) put(k key, x kept, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept.Put(k, x, keptEntry+bytes)
+	r.kept.Put(k, x, keptEntry+len(k.what)+bytes)
 }
 
 // once returns what is kept under a key, or makes it and keeps it: for all who ask meanwhile it is made once. It keeps that something took too much

@@ -16,15 +16,27 @@ const (
 // Touched returns for the entries of a directory the last commits that changed them, among the newest of those along first parents. What changed
 // before these, and all of a large directory, is left out.
 func (r *Reader) Touched(ctx context.Context, v Visit, commit gitwire.ObjectID, path string) (map[string]*Commit, error) {
-	main, err := r.list(ctx, v, commit, gitwire.ObjectID{}, touchedWalk, true)
-	if err != nil {
-		return nil, err
-	}
-	found := map[string]*Commit{}
-	return found, r.ask(ctx, v, func(a *asking) error { return a.touched(found, main, path) })
+	return once(ctx, r, key{repo: v.Repo, what: "touched " + path, a: commit}, func() (changes, error) {
+		found := changes{}
+		main, err := r.list(ctx, v, commit, gitwire.ObjectID{}, touchedWalk, true)
+		if err == nil {
+			err = r.ask(ctx, v, func(a *asking) error { return a.touched(found, main, path) })
+		}
+		return found, err
+	})
 }
 
-func (a *asking) touched(found map[string]*Commit, main []gitwire.ObjectID, path string) error {
+// changes are the last commits that changed the entries of a directory.
+type changes map[string]*Commit
+
+func (c changes) bytes() (n int) {
+	for name, x := range c {
+		n += 400 + len(name) + len(x.Subject) + len(x.Body)
+	}
+	return n
+}
+
+func (a *asking) touched(found changes, main []gitwire.ObjectID, path string) error {
 	commits, err := a.commits(main)
 	if err != nil || len(commits) == 0 {
 		return err
@@ -33,13 +45,13 @@ func (a *asking) touched(found map[string]*Commit, main []gitwire.ObjectID, path
 	if err != nil || trees[0] == nil {
 		return err
 	}
-	for name, id := range trees[0] {
+	for name, e := range trees[0] {
 		for i, c := range commits {
 			last := i+1 == len(commits)
 			if last && (len(main) == touchedWalk || len(c.Parents) > 0) {
 				break // it may be older
 			}
-			if last || trees[i+1][name] != id {
+			if last || trees[i+1][name] != e {
 				found[name] = c
 				break
 			}
@@ -48,16 +60,10 @@ func (a *asking) touched(found map[string]*Commit, main []gitwire.ObjectID, path
 	return nil
 }
 
-// version is an entry at some time.
-type version struct {
-	mode string
-	id   gitwire.ObjectID
-}
-
 // trees returns what a directory had in each of the commits, as many as are cheap; nil where it was not there.
-func (a *asking) trees(commits []*Commit, path string) ([]map[string]version, error) {
-	all := make([]map[string]version, len(commits))
-	read := map[gitwire.ObjectID]map[string]version{}
+func (a *asking) trees(commits []*Commit, path string) ([]map[string]Entry, error) {
+	all := make([]map[string]Entry, len(commits))
+	read := map[gitwire.ObjectID]map[string]Entry{}
 	ids := make([]gitwire.ObjectID, len(commits))
 	for i, c := range commits {
 		ids[i] = c.Tree
@@ -73,7 +79,7 @@ func (a *asking) trees(commits []*Commit, path string) ([]map[string]version, er
 		for i, id := range ids {
 			all[i] = read[id]
 			if depth < len(names) {
-				if ids[i] = all[i][names[depth]].id; all[i][names[depth]].mode != ModeDir {
+				if ids[i] = all[i][names[depth]].ID; all[i][names[depth]].Mode != ModeDir {
 					ids[i] = gitwire.ObjectID{}
 				}
 			}
@@ -85,7 +91,7 @@ func (a *asking) trees(commits []*Commit, path string) ([]map[string]version, er
 }
 
 // level reads the directories that are not read yet.
-func (a *asking) level(ids []gitwire.ObjectID, read map[gitwire.ObjectID]map[string]version) error {
+func (a *asking) level(ids []gitwire.ObjectID, read map[gitwire.ObjectID]map[string]Entry) error {
 	var lacking []gitwire.ObjectID
 	for _, id := range ids {
 		if _, ok := read[id]; !ok && !id.IsZero() {
@@ -99,13 +105,16 @@ func (a *asking) level(ids []gitwire.ObjectID, read map[gitwire.ObjectID]map[str
 			return err
 		}
 		for i, o := range objects {
-			entries, err := parseTree(o.Contents)
-			if err != nil || o.Kind != "tree" || o.Size > touchedTree {
+			if o.Kind != "tree" || o.Size > touchedTree { // one that was read for a page may be larger
 				continue
 			}
-			at := map[string]version{}
+			entries, err := parseTree(o.Contents)
+			if err != nil {
+				continue
+			}
+			at := map[string]Entry{}
 			for _, e := range entries {
-				at[e.Name] = version{e.Mode, e.ID}
+				at[e.Name] = e
 			}
 			read[some[i]] = at
 		}

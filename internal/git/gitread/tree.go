@@ -120,10 +120,7 @@ func (a *asking) open(commit gitwire.ObjectID, path string, o Opening) (*Place, 
 
 // find follows a path from a directory to what stands there.
 func (a *asking) find(at Entry, path string) (Entry, error) {
-	if path == "" {
-		return at, nil
-	}
-	names := strings.Split(path, "/")
+	names := split(path)
 	if len(path) > mostPath || len(names) > mostDepth {
 		return at, ErrNothing
 	}
@@ -144,19 +141,29 @@ func (a *asking) find(at Entry, path string) (Entry, error) {
 	return at, nil
 }
 
-func (a *asking) entries(tree gitwire.ObjectID) ([]Entry, error) {
-	o, err := a.one(mostTree, tree, "tree")
-	if err != nil {
-		return nil, err
+// entries returns what is in a directory, as parseTree does. All who ask share it.
+func (a *asking) entries(tree gitwire.ObjectID) (all []Entry, err error) {
+	k := a.key("entries", tree)
+	if x, ok := a.r.get(k); ok {
+		return x.value.([]Entry), nil
 	}
-	return parseTree(o.Contents)
+	o, err := a.one(mostTree, tree, "tree")
+	if err == nil {
+		all, err = parseTree(o.Contents)
+	}
+	if err == nil {
+		a.r.put(k, kept{value: all}, 3*len(o.Contents))
+	}
+	return all, err
 }
 
 // directory reads the entries of a directory, and what else o says.
 func (a *asking) directory(p *Place, o Opening) (err error) {
-	if p.Entries, err = a.entries(p.ID); err != nil {
+	all, err := a.entries(p.ID)
+	if err != nil {
 		return err
 	}
+	p.Entries = slices.Clone(all) // some get their sizes
 	shown := p.Entries[min(o.First, len(p.Entries)):min(o.First+o.Most, len(p.Entries))]
 	if err := a.sizes(shown); err != nil {
 		return err
