@@ -2,8 +2,10 @@ package repopage
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -54,7 +56,19 @@ type answer struct {
 	page  page
 	Type  string // "" for a page
 	Body  []byte
-	Fixed bool // it never changes
+	Fixed bool              // it never changes
+	key   [sha256.Size]byte // under which the page is kept among texts; zero for one that is not
+}
+
+// before returns the page of a commit that was made before, or else the key under which this one is to be kept. variant says which it is of those
+// with the same path.
+func (p *Pages) before(c *code, s spot, variant string) (a answer, ok bool) {
+	a.key = sha256.Sum256([]byte(strings.Join([]string{"page", c.home, c.name, c.rest, s.Commit.String(), variant}, "\x00")))
+	html, ok := p.texts.get(a.key, p.Now())
+	if ok {
+		a.Type, a.Body, a.Fixed = web.HTML, []byte(html), s.Fixed
+	}
+	return a, ok
 }
 
 // wrong is a page that says what is wrong. Its path leads back to the repository.
@@ -87,17 +101,20 @@ func (p *Pages) code(w http.ResponseWriter, req *http.Request, of nip34.Address,
 		}
 		return err
 	}
-	end, err := p.place(ctx, of, from)
-	if err != nil {
-		return err
-	}
 	if a.Type == "" {
+		end, err := p.place(ctx, of, from)
+		if err != nil {
+			return err
+		}
 		a.page.Path, a.page.Name, a.Type = c.home, c.name, web.HTML
 		a.page.Canonical = p.Service.CloneURL(of.PubKey, of.D) + "/" + section + "/" + c.rest
 		a.Body, err = p.render(a.page)
-	}
-	if end(); err != nil {
-		return err
+		if end(); err != nil {
+			return err
+		}
+		if a.key != ([sha256.Size]byte{}) {
+			p.texts.put(a.key, rendered{html: template.HTML(a.Body)})
+		}
 	}
 	if n := int64(len(a.Body)); n > largeBody {
 		g, err := p.bodies.Wait(ctx, from.Visitor.Party(), n)
@@ -158,7 +175,7 @@ func (c *code) data(p *Pages) error {
 func (c *code) led(ctx context.Context, p *Pages, id gitwire.ObjectID) error {
 	var all []gitwire.ObjectID
 	for _, r := range c.r.Refs.List {
-		all = append(all, tipOf(r))
+		all = append(all, r.Tip())
 	}
 	if slices.Contains(all, id) {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/git/gitrepo/repotest"
 	"github.com/graspd/graspd/internal/git/repopage"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
@@ -26,7 +27,7 @@ type codeWorld struct {
 	who  int // asks, so that nobody asks for too much
 }
 
-func newCode(t *testing.T, imported string) *codeWorld {
+func newCode(t testing.TB, imported string) *codeWorld {
 	t.Helper()
 	r := repotest.New(t, imported)
 	w := &codeWorld{repo: r, path: pathOf(address(1, "tool")), world: newWorld(t, "", func(c *repopage.Config) {
@@ -52,12 +53,12 @@ func (w *codeWorld) see(below string) string {
 	if rec.Code != http.StatusOK {
 		w.Fatalf("%s: %d: %s", below, rec.Code, rec.Body)
 	}
-	wellFormed(w.T, rec.Body.String())
+	wellFormed(w, rec.Body.String())
 	return rec.Body.String()
 }
 
 // wellFormed fails where a page has a script, a handler, a style of an element, or an id twice.
-func wellFormed(t *testing.T, page string) {
+func wellFormed(t testing.TB, page string) {
 	t.Helper()
 	ids := map[string]bool{}
 	z := html.NewTokenizer(strings.NewReader(page))
@@ -125,7 +126,7 @@ func TestTree(t *testing.T) {
 	page = w.see("tree/main/vendor")
 	has(t, page, `<span class="dim">submodule</span>`, "<h1>vendor</h1>", `<a href="`+w.path+`/tree/main">..</a>`)
 	has(t, w.see("tree/HEAD"), "Second")
-	has(t, w.see("tree/v1"), "Second")
+	has(t, w.see("tree/v1"), "Second", `href="`+w.path+`/archive/v1.tar.gz" rel="nofollow"`)
 	has(t, w.see("tree/feature/x"), "On a branch", ">new<")      // the branch, and not a path of the branch feature
 	has(t, w.see("tree/feature/x/src"), "main.go")               // its path
 	has(t, w.see("tree/refs/tags/feature/x/src"), ">a<")         // every ref by its full name
@@ -247,7 +248,8 @@ func TestBranchesAndTags(t *testing.T) {
 		t.Error("HEAD is not first")
 	}
 	page = w.see("tags")
-	has(t, page, `href="`+w.path+`/tree/refs/tags/main"><bdi>main</bdi>`)
+	has(t, page, `href="`+w.path+`/tree/refs/tags/main"><bdi>main</bdi>`, `href="`+w.path+`/archive/refs/tags/main.tar.gz" rel="nofollow"`, `href="`+w.path+`/archive/v1.9.tar.gz"`)
+	has(t, w.page(address(1, "tool")), `href="`+w.path+`/archive/HEAD.tar.gz"`)
 	if a, b, c := strings.Index(page, "<bdi>v1.10<"), strings.Index(page, "<bdi>v1.9<"), strings.Index(page, "<bdi>v1<"); a < 0 || b < a || c < b {
 		t.Errorf("tags are at %d, %d, %d", a, b, c)
 	}
@@ -281,6 +283,33 @@ func TestALargeDirectory(t *testing.T) {
 			t.Errorf("page %s: %d", number, code)
 		}
 	}
+}
+
+// The page of a large directory is made once: after that it costs nothing that grows with the directory. What another page shows is made anew.
+func TestPagesOfCodeAreKept(t *testing.T) {
+	var files []string
+	for i := range 5000 {
+		files = append(files, fmt.Sprintf("100644 d/%05d", i), "x")
+	}
+	w := newCode(t, repotest.Commit("main", "Many", 1000, "", files...)+repotest.Commit("other", "Other", 2000, "main", "100644 d/new", "x"))
+	for _, below := range []string{"tree/main/d", "commit/" + w.repo.ID("refs/heads/main").String()} {
+		page := w.see(below)
+		if n := testing.AllocsPerRun(1, func() { w.get(w.path+"/"+below, browser) }); n > 1000 {
+			t.Errorf("%s: %v allocations", below, n)
+		}
+		if w.see(below) != page {
+			t.Errorf("%s has become another page", below)
+		}
+	}
+	has(t, w.see("tree/main/d?page=2"), "<bdi>00999</bdi>", "page 2 of 10")
+	has(t, w.see("tree/other/d?page=11"), "<bdi>new</bdi>", "/blob/other/")
+	r := w.served[address(1, "tool")]
+	r.Refs, r.Generation = &gitwire.Refs{Head: "refs/heads/main", List: []gitwire.Ref{{Name: "refs/heads/main", ID: w.repo.ID("refs/heads/other")}}}, 2
+	w.served[address(1, "tool")] = r
+	has(t, w.see("tree/main/d?page=11"), "<bdi>new</bdi>")
+	e := event(1, at+1, nip34.KindRepository, "", nostr.Tag{"d", "tool"}, nostr.Tag{"relays", "wss://" + domain}, nostr.Tag{"clone", w.rules.Service.CloneURL(key(1), "tool")}, nostr.Tag{"name", "Renamed"})
+	w.put(e)
+	has(t, w.see("tree/main/d"), "Renamed")
 }
 
 // What is not there has a page that leads back, and nothing that is not for strangers is told.

@@ -2,6 +2,7 @@ package repopage
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"strings"
 
@@ -99,6 +100,10 @@ func (p *Pages) commit(ctx context.Context, c *code) (a answer, err error) {
 	if err := c.led(ctx, p, id); err != nil {
 		return a, err
 	}
+	a, ok := p.before(c, spot{Commit: id, Fixed: true}, "")
+	if ok {
+		return a, nil
+	}
 	x, err := p.Code.Commit(ctx, c.read, id)
 	if err != nil {
 		return a, err
@@ -126,8 +131,10 @@ func (p *Pages) commit(ctx context.Context, c *code) (a answer, err error) {
 		v.Diff = diffOf(d, "")
 	case errors.Is(err, gitread.ErrCostly), errors.Is(err, gitread.ErrNothing):
 		v.Diff = &diffShown{Costly: true}
+		a.key = [sha256.Size]byte{}
 	default:
 		return a, err
 	}
-	return answer{page: page{frame{Title: l.Subject, Tab: "commits", Summary: "A commit of " + c.name}, "commit.html", v}, Fixed: true}, nil
+	a.page, a.Fixed = page{frame{Title: l.Subject, Tab: "commits", Summary: "A commit of " + c.name}, "commit.html", v}, true
+	return a, nil
 }

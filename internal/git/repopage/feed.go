@@ -146,20 +146,23 @@ func newTags(ctx context.Context, reader *gitread.Reader, c *code) (out []web.En
 	var ids []gitwire.ObjectID
 	for _, r := range c.r.Refs.List {
 		if strings.HasPrefix(r.Name, "refs/tags/") {
-			tags, ids = append(tags, r), append(ids, tipOf(r))
+			tags, ids = append(tags, r), append(ids, r.Tip())
 		}
 	}
 	found, err := reader.Dated(ctx, c.read, ids[max(0, len(ids)-mostDated):]) // of very many the last by name, as versions grow
 	if err != nil {
 		return nil, err
 	}
-	tags = slices.DeleteFunc(tags, func(r gitwire.Ref) bool { return found[tipOf(r)] == nil })
+	tags = slices.DeleteFunc(tags, func(r gitwire.Ref) bool { return found[r.Tip()] == nil })
 	slices.SortStableFunc(tags, func(a, b gitwire.Ref) int {
-		return cmp.Compare(found[tipOf(b)].Committer.When.Unix(), found[tipOf(a)].Committer.When.Unix())
+		return cmp.Compare(found[b.Tip()].Committer.When.Unix(), found[a.Tip()].Committer.When.Unix())
 	})
 	for _, r := range tags[:min(len(tags), perFeed)] {
-		x := found[tipOf(r)]
-		out = append(out, c.feedEntry(x, shown(strings.TrimPrefix(r.Name, "refs/tags/")), "tree/"+escapePath(shortRef(c.r.Refs, r)), "release", x.Subject))
+		x := found[r.Tip()]
+		at := escapePath(shortRef(c.r.Refs, r))
+		e := c.feedEntry(x, shown(strings.TrimPrefix(r.Name, "refs/tags/")), "tree/"+at, "release", x.Subject)
+		e.Links = append(e.Links, web.Link{Rel: "enclosure", Type: "application/gzip", Href: c.url + "/archive/" + at + ".tar.gz"})
+		out = append(out, e)
 	}
 	return out, nil
 }

@@ -238,14 +238,14 @@ func newest(all *gitwire.Refs, times map[gitwire.ObjectID]int64) (branches, tags
 func listOf(refs []gitwire.Ref, prefix int, times map[gitwire.ObjectID]int64) refList {
 	l := refList{All: len(refs), Dated: len(times) > 0}
 	when := func(r gitwire.Ref) int64 {
-		if t, ok := times[tipOf(r)]; ok {
+		if t, ok := times[r.Tip()]; ok {
 			return t
 		}
 		return -1
 	}
 	slices.SortStableFunc(refs, func(a, b gitwire.Ref) int { return cmp.Compare(when(b), when(a)) })
 	for _, r := range refs[:min(len(refs), mostRefs)] {
-		x := ref{Name: r.Name[prefix:], ID: tipOf(r).String()[:10]}
+		x := ref{Name: r.Name[prefix:], ID: r.Tip().String()[:10]}
 		if t := when(r); t >= 0 {
 			x.Day = dayOf(t)
 		}

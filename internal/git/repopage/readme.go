@@ -131,18 +131,10 @@ func partyOf(from front.Client) string {
 func tips(all *gitwire.Refs) (ids []gitwire.ObjectID) {
 	for _, r := range all.List {
 		if strings.HasPrefix(r.Name, "refs/heads/") || strings.HasPrefix(r.Name, "refs/tags/") {
-			ids = append(ids, tipOf(r))
+			ids = append(ids, r.Tip())
 		}
 	}
 	return ids
-}
-
-// tipOf returns the object of a ref; for a tag object what the tag points at in the end.
-func tipOf(r gitwire.Ref) gitwire.ObjectID {
-	if !r.Peeled.IsZero() {
-		return r.Peeled
-	}
-	return r.ID
 }
 
 // dayOf writes the day of a unix time, in UTC.

@@ -59,7 +59,7 @@ func (p *Pages) refs(ctx context.Context, c *code, prefix, what string, order fu
 	some := all[(number-1)*perRefs : min(len(all), number*perRefs)]
 	var tips []gitwire.ObjectID
 	for _, r := range some {
-		tips = append(tips, tipOf(r))
+		tips = append(tips, r.Tip())
 	}
 	found, err := p.Code.Dated(ctx, c.read, tips)
 	if err != nil {
@@ -67,7 +67,7 @@ func (p *Pages) refs(ctx context.Context, c *code, prefix, what string, order fu
 	}
 	for _, r := range some {
 		one := refShown{Name: shown(r.Name[len(prefix):]), At: escapePath(shortRef(c.r.Refs, r)), Head: head(r) == 0}
-		if x := found[tipOf(r)]; x != nil {
+		if x := found[r.Tip()]; x != nil {
 			one.Last = c.line(x)
 		}
 		v.Refs = append(v.Refs, one)

@@ -7,7 +7,10 @@ package repopage
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -52,7 +55,6 @@ type Repository struct {
 // Pages answers people who open the URL of a repository.
 type Pages struct {
 	Config
-	kept     kept
 	looks    looks
 	texts    texts
 	catalogs catalogs
@@ -222,8 +224,8 @@ func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) (
 	if !found {
 		return nil, errNothing
 	}
-	if html := p.kept.get(of, r.Generation, p.Now()); html != nil {
-		return html, nil
+	if html, ok := p.texts.get(keyOf(of, r.Generation), p.Now()); ok {
+		return []byte(html), nil
 	}
 	l, err := p.read(ctx, of, r, from) // git may take its time, and so nobody waits for a place meanwhile
 	if err != nil {
@@ -234,8 +236,9 @@ func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) (
 
 // made returns the page that is kept, or has see make one and keeps it. It waits for a place among the pages that are being made.
 func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, from front.Client, see func() (page, error)) ([]byte, error) {
-	if html := p.kept.get(of, generation, p.Now()); html != nil {
-		return html, nil
+	key := keyOf(of, generation)
+	if html, ok := p.texts.get(key, p.Now()); ok {
+		return []byte(html), nil
 	}
 	end, err := p.place(ctx, of, from)
 	if err != nil {
@@ -243,8 +246,8 @@ func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, f
 	}
 	defer end()
 	now := p.Now()
-	if html := p.kept.get(of, generation, now); html != nil { // somebody made it meanwhile
-		return html, nil
+	if html, ok := p.texts.get(key, now); ok { // somebody made it meanwhile
+		return []byte(html), nil
 	}
 	x, err := see()
 	if err != nil {
@@ -252,7 +255,12 @@ func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, f
 	}
 	html, err := p.render(x)
 	if err == nil {
-		p.kept.put(of, generation, now, html)
+		p.texts.put(key, rendered{template.HTML(html), now.Add(keptTime)})
 	}
 	return html, err
+}
+
+// keyOf returns the key of the page of a repository among texts, while its refs are of one generation.
+func keyOf(of nip34.Address, generation uint64) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "overview %d %s", generation, of))
 }

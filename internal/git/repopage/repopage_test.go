@@ -34,7 +34,7 @@ const (
 
 // world is the pages of a store, and what they are told of git.
 type world struct {
-	*testing.T
+	testing.TB
 	store  *store.Store
 	front  *front.Front
 	rules  policy.Rules
@@ -44,13 +44,13 @@ type world struct {
 	peer   string // the address from which pages are asked for
 }
 
-func newWorld(t *testing.T, base string, more ...func(*repopage.Config)) *world {
+func newWorld(t testing.TB, base string, more ...func(*repopage.Config)) *world {
 	t.Helper()
 	service, err := grasp.ParseService(domain + base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, finds: new(atomic.Int64), peer: "198.51.100.7:1234", rules: policy.Rules{Service: service, Git: true}, served: map[nip34.Address]repopage.Repository{}}
+	w := &world{TB: t, finds: new(atomic.Int64), peer: "198.51.100.7:1234", rules: policy.Rules{Service: service, Git: true}, served: map[nip34.Address]repopage.Repository{}}
 	if w.store, err = store.Open(store.Options{Dir: "data", FS: vfs.NewMem(), Rules: w.rules.Fingerprint()}); err != nil {
 		t.Fatal(err)
 	}

@@ -170,5 +170,5 @@ func has(all *gitwire.Refs, ref string, tip gitwire.ObjectID) bool {
 	if r, ok := all.Find(ref); ok && r.ID == tip {
 		return true
 	}
-	return slices.ContainsFunc(all.List, func(r gitwire.Ref) bool { return tipOf(r) == tip })
+	return slices.ContainsFunc(all.List, func(r gitwire.Ref) bool { return r.Tip() == tip })
 }

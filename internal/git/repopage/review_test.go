@@ -95,7 +95,7 @@ func TestReview(t *testing.T) {
 	w.serves(ref(pr), "first", ref(newer), "second", ref(clash), "clash")
 	path := "pulls/" + nip19.Note(pr.ID)
 	page := w.look(path)
-	order(t, page, "<h2>Commits</h2>", "<code>"+w.tip("second").String(), pathOf(w.of)+"/commit/"+w.tip("second").String()+`">the rest</a>`, "half of it</a>", "by A, 2023-11-14", `<span class="state open">merges cleanly</span> into <code>main</code>`,
+	order(t, page, "<h2>Commits</h2>", "<code>"+w.tip("second").String(), pathOf(w.of)+"/commit/"+w.tip("second").String()+`"><bdi>the rest</bdi></a>`, "half of it</bdi></a>", "by <bdi>A</bdi>, 2023-11-14", `<span class="state open">merges cleanly</span> into <code>main</code>`,
 		"git fetch "+w.rules.Service.CloneURL(w.of.PubKey, w.of.D)+" "+ref(newer)+"\ngit merge", `<a href="?version=2" aria-current="true">version 2</a>`, `<a href="?version=2&amp;since=1">changes since version 1</a>`, "?version=1",
 		"<h2>Changes</h2>", `2 files changed, <span class="plus">+3</span> <span class="minus">−1</span>`, `<bdi>&lt;i&gt;.txt</bdi>`, `<span class="d"><i>8</i><i></i>-eight`, `<span class="a"><i></i><i>8</i>+8`, "<bdi>new</bdi>", "added", `<span class="a"><i></i><i>2</i>+b`)
 	lacks(t, page, "meanwhile", ">begin<", "a first", "<script", "<i>.txt", "not the newest")
@@ -134,12 +134,12 @@ func TestWhatIsMergedHasItsCommits(t *testing.T) {
 		return w.look("pulls/" + nip19.Note(pr.ID))
 	}
 	page := said(w.tip("base").String())
-	order(t, page, "the work</a>", "All of it is in <code>main</code>", `</i>-a`)
+	order(t, page, "the work</bdi></a>", "All of it is in <code>main</code>", `</i>-a`)
 	lacks(t, page, ">begin<", "merges cleanly")
 	for _, base := range []string{w.tip("hidden").String(), strings.Repeat("9", 40), strings.Repeat("0", 40), "x", ""} {
 		page = said(base)
 		has(t, page, "All of it is in <code>main</code>")
-		lacks(t, page, "secret", "the work</a>", "Nobody has pushed", "leaves out")
+		lacks(t, page, "secret", "the work</bdi></a>", "Nobody has pushed", "leaves out")
 	}
 }
 
@@ -150,9 +150,9 @@ func TestABranchThatIsAskedFor(t *testing.T) {
 	w.put(pr, other)
 	w.serves("refs/heads/stable", "stable", "refs/heads/topic", "topic") // the commit came with a branch
 	page := w.look("pulls/" + nip19.Note(pr.ID))
-	has(t, page, "into <code>stable</code>", "the work</a>", w.tip("topic").String()+"\ngit merge")
-	lacks(t, page, "on stable</a>", "Nobody has pushed")
-	has(t, w.look("pulls/"+nip19.Note(other.ID)), "into <code>main</code>", "on stable</a>")
+	has(t, page, "into <code>stable</code>", "the work</bdi></a>", w.tip("topic").String()+"\ngit merge")
+	lacks(t, page, "on stable</bdi></a>", "Nobody has pushed")
+	has(t, w.look("pulls/"+nip19.Note(other.ID)), "into <code>main</code>", "on stable</bdi></a>")
 }
 
 // TestChecks: what programs say of the newest version stands with who signed it, the newest word of each.
@@ -193,6 +193,9 @@ func TestFeedsOfGit(t *testing.T) {
 		got := []string{f.Title}
 		for _, e := range f.Entries {
 			got = append(got, e.Title+"|"+e.Updated+"|"+strings.TrimPrefix(e.Links[0].Href, url+"/"))
+			if rest == "releases.atom" && (len(e.Links) != 2 || e.Links[1].Rel != "enclosure" || e.Links[1].Href != strings.Replace(e.Links[0].Href, "/tree/", "/archive/", 1)+".tar.gz") {
+				t.Errorf("%s has no archive: %v", e.Title, e.Links)
+			}
 		}
 		if !slices.Equal(got, want) || f.ID != url+"/"+rest || f.Updated != f.Entries[0].Updated {
 			t.Errorf("%s: %q, not %q", rest, got, want)

@@ -31,21 +31,11 @@ func spotOf(refs *gitwire.Refs, escaped string) (s spot, ok bool) {
 	}
 	for n := len(names); n > 0 && refs != nil; n-- {
 		name := strings.Join(names[:n], "/")
-		if r, ok := refNamed(refs, name); ok {
-			return spot{Ref: name, Commit: tipOf(r), Path: strings.Join(names[n:], "/")}, true
+		if r, ok := refs.Named(name); ok {
+			return spot{Ref: name, Commit: r.Tip(), Path: strings.Join(names[n:], "/")}, true
 		}
 	}
 	return s, false
-}
-
-// refNamed returns the ref that people mean by a name.
-func refNamed(refs *gitwire.Refs, name string) (gitwire.Ref, bool) {
-	for _, prefix := range []string{"refs/heads/", "refs/tags/", ""} {
-		if r, ok := refs.Find(prefix + name); ok {
-			return r, true
-		}
-	}
-	return gitwire.Ref{}, false
 }
 
 // shortRef returns the name by which spotOf finds a ref again.
@@ -54,7 +44,7 @@ func shortRef(refs *gitwire.Refs, r gitwire.Ref) string {
 		if name, ok := strings.CutPrefix(r.Name, prefix); ok {
 			first, _, _ := strings.Cut(name, "/")
 			_, noID := gitwire.ParseObjectID(first)
-			if found, _ := refNamed(refs, name); noID != nil && found.Name == r.Name {
+			if found, _ := refs.Named(name); noID != nil && found.Name == r.Name {
 				return name
 			}
 		}

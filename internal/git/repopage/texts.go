@@ -13,16 +13,17 @@ import (
 	"github.com/graspd/graspd/internal/serve/markdown"
 )
 
-// Bounds of rendered texts.
+// Bounds of rendered texts and pages.
 const (
-	textsBytes   = 8 << 20
-	textsNamed   = time.Minute // for which a text stays that names people or events, as these get other names or go
-	mostRendered = 100_000     // steps for the texts of one page; the texts beyond are shown as they were written
-	textsOfEntry = 300         // bytes of a text that is kept, beside its HTML
+	textsBytes   = 24 << 20
+	keptTime     = 10 * time.Second // for which pages stay that show what may change
+	textsNamed   = time.Minute      // for which a text stays that names people or events, as these get other names or go
+	mostRendered = 100_000          // steps for the texts of one page; the texts beyond are shown as they were written
+	textsOfEntry = 300              // bytes of a text that is kept, beside its HTML
 )
 
-// texts keeps what was made of Markdown, by the hash of the text, so that nobody makes a text work twice. Where room is short, what nobody has
-// asked for the longest goes first.
+// texts keeps what was made of Markdown, by the hash of the text, and whole pages, by the hash of what they show, so that nobody makes either work
+// twice. Where room is short, what nobody has asked for the longest goes first.
 type texts struct {
 	mu   sync.Mutex
 	kept *lru.Cache[[sha256.Size]byte, rendered]

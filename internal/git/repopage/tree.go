@@ -2,10 +2,12 @@ package repopage
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"html/template"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/graspd/graspd/internal/base/safetext"
@@ -41,6 +43,10 @@ func (p *Pages) tree(ctx context.Context, c *code) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
+	a, ok := p.before(c, s, strconv.Itoa(number))
+	if ok {
+		return a, nil
+	}
 	o := gitread.Opening{First: (number - 1) * perTree, Most: perTree, Bytes: mostReadme}
 	if number == 1 {
 		o.Also = readmeOf
@@ -57,8 +63,11 @@ func (p *Pages) tree(ctx context.Context, c *code) (a answer, err error) {
 	t := &treeShown{codeHead: c.head("tree", s), All: len(x.Entries), Page: number, Pages: max(1, (len(x.Entries)+perTree-1)/perTree)}
 	t.Last = c.line(x.Commit)
 	touched, err := p.Code.Touched(ctx, c.read, s.Commit, s.Path)
-	if err != nil && !errors.As(inWords(err), new(wrong)) { // the page does without
-		return a, err
+	if err != nil {
+		if !errors.As(inWords(err), new(wrong)) { // the page does without, for now
+			return a, err
+		}
+		a.key = [sha256.Size]byte{}
 	}
 	for _, e := range x.Entries[o.First:min(o.First+perTree, len(x.Entries))] {
 		one := c.entry(s, e)
@@ -72,12 +81,16 @@ func (p *Pages) tree(ctx context.Context, c *code) (a answer, err error) {
 	}
 	if t.Readme.Name = shown(x.Also.Name); x.Also.Name != "" {
 		t.Readme.Text, t.Readme.Large = p.text(ctx, c, s, s.Path, x.Also, 3), x.Also.Data == nil
+		if c.b.texts < 0 || ctx.Err() != nil { // it is not rendered
+			a.key = [sha256.Size]byte{}
+		}
 	}
 	title := c.name
 	if s.Path != "" {
 		title = shown(path.Base(s.Path))
 	}
-	return answer{page: page{frame{Title: title, Tab: "files", Summary: "Files of " + c.name}, "tree.html", t}, Fixed: s.Fixed}, nil
+	a.page, a.Fixed = page{frame{Title: title, Tab: "files", Summary: "Files of " + c.name}, "tree.html", t}, s.Fixed
+	return a, nil
 }
 
 func (c *code) entry(s spot, e gitread.Entry) entryShown {
