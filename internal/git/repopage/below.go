@@ -90,11 +90,11 @@ func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.
 	if right := sectionOf(e.Kind) + "/" + nip19.Note(e.ID); right != rest {
 		return nil, movedTo(k.path + "/" + right)
 	}
-	part := 1
-	if s := q.Get("page"); s != "" {
-		if part, err = strconv.Atoi(s); err != nil || part < 1 {
-			return nil, errNothing
-		}
+	part, err := numberIn(q, "page")
+	if err != nil {
+		return nil, err
+	}
+	if part > 1 {
 		x.Canonical += "?page=" + strconv.Itoa(part)
 	}
 	is, err := standingOf(ctx, k.view.Metered(k.b.charge), e, k.set)

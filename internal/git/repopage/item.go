@@ -156,9 +156,13 @@ func patchRoot(e *nostr.Event) nostr.ID {
 }
 
 // patchesOf returns the newest patches that name a patch, at most mostPatches.
-func patchesOf(ctx context.Context, s *store.View, root *nostr.Event) (out []*nostr.Event, err error) {
-	most := mostPatches
-	f := nostr.Filter{Kinds: []nostr.Kind{nip34.KindPatch}, Tags: []nostr.TagFilter{{Name: 'e', Values: []string{root.ID.String()}}}, Limit: &most}
+func patchesOf(ctx context.Context, s *store.View, root *nostr.Event) ([]*nostr.Event, error) {
+	return naming(ctx, s, 'e', root, mostPatches, nostr.Filter{Kinds: []nostr.Kind{nip34.KindPatch}})
+}
+
+// naming returns the newest events of a filter that name a thread in a tag, at most so many.
+func naming(ctx context.Context, s *store.View, tag byte, root *nostr.Event, most int, f nostr.Filter) (out []*nostr.Event, err error) {
+	f.Tags, f.Limit = []nostr.TagFilter{{Name: tag, Values: []string{root.ID.String()}}}, &most
 	for e, err := range s.Events(ctx, f) {
 		if err != nil {
 			return nil, err
@@ -171,7 +175,7 @@ func patchesOf(ctx context.Context, s *store.View, root *nostr.Event) (out []*no
 // talk adds to i one page of what people said and did about an event, the oldest first. It fails with errNothing where there is no such page.
 func (i *item) talk(ctx context.Context, s *store.View, root *nostr.Event, set *grasp.Set, page int, call *people, text func(string, int) template.HTML, b *bill) error {
 	id, most := root.ID.String(), mostTalk
-	deciders := append([]nostr.PubKey{root.PubKey}, set.Members[:min(len(set.Members), mostMembers)]...)
+	deciders := append([]nostr.PubKey{root.PubKey}, members(set)...)
 	named := func(name byte) []nostr.TagFilter { return []nostr.TagFilter{{Name: name, Values: []string{id}}} }
 	var all []store.Pair
 	for _, f := range []nostr.Filter{
@@ -181,15 +185,14 @@ func (i *item) talk(ctx context.Context, s *store.View, root *nostr.Event, set *
 		{Kinds: changing, Tags: named('e'), Authors: deciders},
 	} {
 		f.Limit = &most
-		n := 0
+		before := len(all)
 		for pair, err := range s.Pairs(ctx, f, false) {
 			if err != nil {
 				return err
 			}
 			all = append(all, pair)
-			n++
 		}
-		i.More = i.More || n == most
+		i.More = i.More || len(all)-before == most
 	}
 	slices.SortFunc(all, func(a, b store.Pair) int { return cmp.Or(cmp.Compare(a.Time, b.Time), a.ID.Compare(b.ID)) })
 	all = slices.Compact(all)

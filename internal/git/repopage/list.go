@@ -185,19 +185,16 @@ func (p *Pages) catalog(ctx context.Context, k *known, d string, what section, a
 
 // show filters the threads, and counts them.
 func (c *catalog) show(what section, q url.Values) (*listing, error) {
-	l := &listing{Page: 1}
+	page, err := numberIn(q, "page")
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{Page: page}
 	l.Label, _ = safetext.Cut(strings.ToValidUTF8(q.Get("label"), ""), mostLabel+len("…"))
 	l.Query, _ = safetext.Cut(strings.TrimSpace(strings.ToValidUTF8(q.Get("q"), "")), mostQuery)
 	states := []string{"open", what.done, "closed", "draft"}
 	if slices.Contains(states, q.Get("status")) {
 		l.Only = q.Get("status")
-	}
-	if s := q.Get("page"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			return nil, errNothing
-		}
-		l.Page = n
 	}
 	by := map[string]int{}
 	labels := map[string]int{}

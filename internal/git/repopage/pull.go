@@ -137,16 +137,11 @@ var pasteable = regexp.MustCompile(`^(?:https?|git|ssh)://[A-Za-z0-9][A-Za-z0-9.
 // versionsIn returns the versions of a pull request, the newest first: the events of its author that name a commit. Of several in one second the
 // one with the lowest id counts (NIP-01). Nobody else changes what an author asks to have merged.
 func versionsIn(ctx context.Context, s *store.View, root *nostr.Event) ([]version, error) {
-	most := mostVersions
-	f := nostr.Filter{Kinds: []nostr.Kind{nip34.KindPullRequestUpdate}, Authors: []nostr.PubKey{root.PubKey}, Tags: []nostr.TagFilter{{Name: 'E', Values: []string{root.ID.String()}}}, Limit: &most}
-	events := []*nostr.Event{}
-	for e, err := range s.Events(ctx, f) {
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, e)
+	updates, err := naming(ctx, s, 'E', root, mostVersions, nostr.Filter{Kinds: []nostr.Kind{nip34.KindPullRequestUpdate}, Authors: []nostr.PubKey{root.PubKey}})
+	if err != nil {
+		return nil, err
 	}
-	return versionsOf(root, events), nil
+	return versionsOf(root, updates), nil
 }
 
 // versionsOf sorts the updates of a pull request by its author. What it was opened with is the oldest version, whatever time the updates name.
@@ -180,13 +175,9 @@ var conclusions = []string{"success", "failure", "neutral", "cancelled", "skippe
 
 // checks returns the newest result of each workflow and signer for a commit of a pull request. Anybody may publish one, so each stands with who did.
 func (k *known) checks(ctx context.Context, call *people, root *nostr.Event, tip gitwire.ObjectID) (all []check, err error) {
-	most := mostChecks
-	f := nostr.Filter{Kinds: []nostr.Kind{kindCheck}, Tags: []nostr.TagFilter{{Name: 'E', Values: []string{root.ID.String()}}}, Limit: &most}
+	said, err := naming(ctx, k.view.Metered(k.b.charge), 'E', root, mostChecks, nostr.Filter{Kinds: []nostr.Kind{kindCheck}})
 	seen := map[string]bool{}
-	for e, err := range k.view.Metered(k.b.charge).Events(ctx, f) {
-		if err != nil {
-			return nil, err
-		}
+	for _, e := range said {
 		of, _ := e.Tags.First("c")
 		name, _ := e.Tags.First("w")
 		conclusion, _ := e.Tags.First("conclusion")
@@ -195,5 +186,5 @@ func (k *known) checks(ctx context.Context, call *people, root *nostr.Event, tip
 			all = append(all, check{safetext.Line(name, mostSubject), conclusion, call.call(e.PubKey), call.page(e.PubKey), moment(e.CreatedAt)})
 		}
 	}
-	return all, nil
+	return all, err
 }

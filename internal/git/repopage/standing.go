@@ -44,14 +44,11 @@ func standingOf(ctx context.Context, s *store.View, root *nostr.Event, set *gras
 	}
 	var all []*nostr.Event
 	for _, authors := range who {
-		most := mostChanges
-		f := nostr.Filter{Kinds: changing, Authors: authors, Tags: []nostr.TagFilter{{Name: 'e', Values: []string{root.ID.String()}}}, Limit: &most}
-		for e, err := range s.Events(ctx, f) {
-			if err != nil {
-				return standing{}, err
-			}
-			all = append(all, e)
+		some, err := naming(ctx, s, 'e', root, mostChanges, nostr.Filter{Kinds: changing, Authors: authors})
+		if err != nil {
+			return standing{}, err
 		}
+		all = append(all, some...)
 	}
 	return stand(root, all), nil
 }
