@@ -42,6 +42,7 @@ var attacks = []attack{
 	leftOutBases, largeCommits, keptPacks, smallAsks,
 	manyCommands, manyPrefixes, manyHaves, manySizes, advertised,
 	tildes, slowHistories, searches,
+	codePages, reviewPages, archives,
 	trickling, heldTurns, fewFiles, silentConnections,
 	coMaintainers, slowCoMaintainers, newRepositories, takenAway,
 	endlessFrames,
