@@ -120,13 +120,13 @@ func (a *Asking) answers() error {
 
 func (a *Asking) resumed() error { return a.resume() }
 
-// Print runs a command that reads a repository for a page, and returns at most so many bytes of what it prints; cut says that there were more. What
+// Print runs a command that reads a repository for a page, as long work, and returns at most so many bytes of what it prints; cut says that there were more. What
 // git prints before it fails is returned too.
 func (d *Disk) Print(ctx context.Context, repo ID, f For, c gitproc.Command, in []byte, most int) (out []byte, cut bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
 	w := &cutting{most: most}
-	err = d.page(ctx, repo, c, gitproc.Run{Party: f.Party, AtOnce: f.Now, Began: f.Began, In: bytes.NewReader(in), Out: w})
+	err = d.page(ctx, repo, c, gitproc.Run{Party: f.Party, Long: true, AtOnce: f.Now, Began: f.Began, In: bytes.NewReader(in), Out: w})
 	if w.cut {
 		err = nil
 	}
@@ -142,6 +142,7 @@ func (d *Disk) Merge(ctx context.Context, repo ID, f For, ours, theirs gitwire.O
 		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
+	q.long = true
 	w := &cutting{most: most}
 	err = q.run(ctx, gitproc.Merge(ours, theirs), gitproc.Run{Party: f.Party, AtOnce: f.Now, Began: f.Began, CPU: pageCPU, MaxFile: mergedFile, Out: w})
 	if w.cut {

@@ -77,3 +77,35 @@ esac
 		t.Error(err)
 	}
 }
+
+// TestLongWorkOfPagesLeavesTheKeptSlot: what prints histories or differences waits, where a question about objects is answered beside others.
+func TestLongWorkOfPagesLeavesTheKeptSlot(t *testing.T) {
+	_, c, _, tip := served(t)
+	g, err := gitproc.Open(t.Context(), gitproc.Config{Fetches: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := openDisk(t, gitrepo.Config{Dir: tempDir(t), Git: g})
+	for _, repo := range []gitrepo.ID{some(1), some(2)} {
+		push(t, d, repo, c.pack(c.refs()...), gitrepo.Proving{Commits: ids{tip}})
+	}
+	ask := func(repo gitrepo.ID, party string, then func()) error {
+		return d.Ask(t.Context(), repo, gitrepo.For{Party: party, Now: true}, func(a *gitrepo.Asking) error {
+			_, err := a.Read(1<<10, tip)
+			then()
+			return err
+		})
+	}
+	err = ask(some(1), "one", func() {
+		_, _, err := d.Print(t.Context(), some(2), gitrepo.For{Party: "another", Now: true}, gitproc.Commits(1, false), []byte(tip.String()+"\n"), 100)
+		if !errors.Is(err, gitproc.ErrBusy) {
+			t.Errorf("the history: %v", err)
+		}
+		if err := ask(some(2), "another", func() {}); err != nil {
+			t.Errorf("a question: %v", err)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
