@@ -303,7 +303,7 @@ func TestAPatchIsReadAsGitReadsIt(t *testing.T) {
 	broken := event(7, at+2, nip34.KindPatch, mailOf("1/1] two", "", "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-old <i>\n+new\n"), a)
 	w.put(one, broken)
 	page := w.below(of, "patches/"+nip19.Note(one.ID))
-	order(t, page, "one &lt;script&gt;", "why &lt;script&gt;", "4 files changed, <span class=\"plus\">+1</span> <span class=\"minus\">−2</span>", "<bdi>&lt;b&gt;.c</bdi></b>", `@@ -1,3 &#43;1,2 @@ int main(&lt;script&gt;)`, "</i> same",
+	order(t, page, "one &lt;script&gt;", "why &lt;script&gt;", "4 files changed, <span class=\"plus\">+1</span> <span class=\"minus\">−2</span>", "<bdi>&lt;b&gt;.c</bdi></b>", `@@ -1,3 +1,2 @@ int main(&lt;script&gt;)`, "</i> same",
 		`<span class="d"><i>2</i><i></i>-- `, `<span class="d"><i>3</i><i></i>-2.39.5`, `</i>+&lt;script&gt;alert(1)`, `\ no end of line`, "<bdi>new</bdi></b>", "renamed from <bdi>old</bdi>", "file → executable", "<bdi>p.png</bdi></b>", "binary")
 	lacks(t, page, "<script", "-- \n2.39.5")
 	page = w.below(of, "patches/"+nip19.Note(broken.ID))
