@@ -1,6 +1,7 @@
 package repopage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -51,19 +52,26 @@ func (p *Pages) open(ctx context.Context, of nip34.Address, from front.Client) (
 }
 
 func (p *Pages) fill(k *known, of nip34.Address) error {
-	e, ok, err := k.view.At(of.String())
-	if err != nil {
+	var err error
+	if k.name, err = named(k.view, of); err != nil {
 		return err
 	}
-	if !ok {
-		return errNothing // its announcement waits, and the relay shows nobody what waits
-	}
-	k.name, k.path = safetext.Line(of.D, mostName), p.path(of)
-	if a, err := nip34.ParseAnnouncement(e); err == nil {
-		k.name = nameOf(a)
-	}
+	k.path = p.path(of)
 	k.set, err = p.members(k.view, of, k.b)
 	return err
+}
+
+// named returns what a repository is called. It fails with errNothing where its announcement waits: the relay shows nobody what waits.
+func named(s *store.View, of nip34.Address) (string, error) {
+	e, ok, err := s.At(of.String())
+	if err != nil || !ok {
+		return "", cmp.Or(err, errNothing)
+	}
+	a, err := nip34.ParseAnnouncement(e)
+	if err != nil {
+		return safetext.Line(of.D, mostName), nil
+	}
+	return nameOf(a), nil
 }
 
 // below makes a page below that of a repository: a list, or a thread.

@@ -122,7 +122,7 @@ func (p *Pages) lines(ctx context.Context, c *code, x *gitread.Place, v *blobSho
 		html = withNumbers(highlight.Lines(name, string(x.Data), late))
 		c.b.visitor.ChargeTime(time.Since(begun))
 		end()
-		p.texts.put(key, rendered{html: html})
+		p.texts.put(key, html, time.Time{})
 	}
 	v.Lines = []template.HTML{html}
 	return nil

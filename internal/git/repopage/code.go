@@ -16,7 +16,6 @@ import (
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitread"
-	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/serve/front"
@@ -113,7 +112,7 @@ func (p *Pages) code(w http.ResponseWriter, req *http.Request, of nip34.Address,
 			return err
 		}
 		if a.key != ([sha256.Size]byte{}) {
-			p.texts.put(a.key, rendered{html: template.HTML(a.Body)})
+			p.texts.put(a.key, template.HTML(a.Body), time.Time{})
 		}
 	}
 	if n := int64(len(a.Body)); n > largeBody {
@@ -146,19 +145,14 @@ func (p *Pages) codeOf(of nip34.Address, from front.Client) (*code, error) {
 	if err != nil || !found {
 		return nil, errors.Join(err, errNothing)
 	}
-	c := &code{of: of, r: r, name: safetext.Line(of.D, mostName), home: p.path(of), from: from, b: p.bill(from.Visitor)}
+	c := &code{of: of, r: r, home: p.path(of), from: from, b: p.bill(from.Visitor)}
 	s := p.Store.View()
 	defer s.Close()
-	e, ok, err := s.At(of.String())
-	if err != nil || !ok { // an announcement that waits is shown to nobody
-		return nil, errors.Join(err, errNothing)
+	if c.name, err = named(s, of); err != nil {
+		return nil, err
 	}
-	if a, err := nip34.ParseAnnouncement(e); err == nil {
-		c.name = nameOf(a)
-	}
-	c.read = gitread.Visit{For: gitrepo.For{Party: partyOf(from)}, Charge: from.Visitor.Charge}
 	if r.Dir != "" {
-		c.read.Repo, err = gitrepo.ParseID(r.Dir)
+		c.read, err = visitOf(r, from)
 	}
 	return c, err
 }

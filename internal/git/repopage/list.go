@@ -10,10 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
-	"github.com/graspd/graspd/internal/base/lru"
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/grasp"
@@ -73,7 +70,6 @@ func parseCursor(s string) (p cursor, err error) {
 
 // catalog has the threads of a section behind a cursor, as many as the work for one page allows.
 type catalog struct {
-	until   time.Time // when it is to be read again
 	threads []listed
 	rest    cursor // the last event that was read; zero where there are no more
 }
@@ -90,31 +86,13 @@ type shelf struct {
 	after   cursor
 }
 
-// catalogs keeps catalogs for keptTime, for everybody who filters, searches and turns pages soon after.
-type catalogs struct {
-	mu   sync.Mutex
-	kept *lru.Cache[shelf, *catalog]
-}
-
-func newCatalogs() catalogs { return catalogs{kept: lru.New[shelf, *catalog](listsBytes)} }
-
-func (k *catalogs) get(of shelf, now time.Time) *catalog {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if c, ok := k.kept.Get(of); ok && now.Before(c.until) {
-		return c
-	}
-	return nil
-}
-
-func (k *catalogs) put(of shelf, c *catalog) {
+// cost returns about how many bytes it takes.
+func (c *catalog) cost() int {
 	cost := 200
 	for _, t := range c.threads {
 		cost += 500 + len(t.Subject) + len(t.By) + len(t.Path) + len(t.search)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.kept.Put(of, c, cost)
+	return cost
 }
 
 // list returns one page of a section.
@@ -124,12 +102,13 @@ func (p *Pages) list(ctx context.Context, k *known, of nip34.Address, what secti
 		after = cursor{} // a query without a cursor begins at the beginning
 	}
 	at := shelf{of, what.Path, after}
-	c := p.catalogs.get(at, p.Now())
-	if c == nil {
+	c, ok := p.catalogs.get(at, p.Now())
+	if !ok {
+		now := p.Now()
 		if c, err = p.catalog(ctx, k, of.D, what, after); err != nil {
 			return nil, err
 		}
-		p.catalogs.put(at, c)
+		p.catalogs.put(at, c, now.Add(keptTime), c.cost())
 	}
 	_ = k.b.charge(len(c.threads))
 	return c.show(what, q)
@@ -144,7 +123,7 @@ func (p *Pages) catalog(ctx context.Context, k *known, d string, what section, a
 		f.Until = &after.time
 	}
 	call := p.people(k.view, b)
-	c := &catalog{until: p.Now().Add(keptTime)}
+	c := &catalog{}
 	last := cursor{}
 	m := k.view.Metered(func(steps int) error { b.visitor.Charge(steps); b.left -= steps; return nil })
 	for pair, err := range m.Pairs(ctx, f, false) {

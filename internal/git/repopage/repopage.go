@@ -57,9 +57,9 @@ type Pages struct {
 	Config
 	looks    looks
 	texts    texts
-	catalogs catalogs
-	places   *fair.Account // of pages that are being made
-	bodies   *fair.Account // bytes of large answers that are being sent
+	catalogs *kept[shelf, *catalog] // for everybody who filters, searches and turns pages soon after
+	places   *fair.Account          // of pages that are being made
+	bodies   *fair.Account          // bytes of large answers that are being sent
 }
 
 // New prepares the pages.
@@ -69,7 +69,7 @@ func New(c Config) *Pages {
 		c.Now = time.Now
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	return &Pages{Config: c, looks: newLooks(), texts: newTexts(), catalogs: newCatalogs(), places: newPlaces(c.Now), bodies: newBodies(c.Now)}
+	return &Pages{Config: c, looks: newLooks(), texts: newTexts(), catalogs: newKept[shelf, *catalog](listsBytes), places: newPlaces(c.Now), bodies: newBodies(c.Now)}
 }
 
 // Route returns the route of the pages, for the front.
@@ -255,7 +255,7 @@ func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, f
 	}
 	html, err := p.render(x)
 	if err == nil {
-		p.texts.put(key, rendered{template.HTML(html), now.Add(keptTime)})
+		p.texts.put(key, template.HTML(html), now.Add(keptTime))
 	}
 	return html, err
 }

@@ -51,23 +51,23 @@ func (p *Pages) apart(ctx context.Context, k *known, from front.Client, do func(
 	return nil
 }
 
-// visitOf says who reads which repository; false for one without data.
-func visitOf(k *known, from front.Client) (v gitread.Visit, ok bool) {
-	id, err := gitrepo.ParseID(k.repo.Dir)
-	return gitread.Visit{Repo: id, For: gitrepo.For{Party: partyOf(from)}, Charge: from.Visitor.Charge}, err == nil
+// visitOf says who reads which repository. It fails for one without data.
+func visitOf(r Repository, from front.Client) (gitread.Visit, error) {
+	id, err := gitrepo.ParseID(r.Dir)
+	return gitread.Visit{Repo: id, For: gitrepo.For{Party: partyOf(from)}, Charge: from.Visitor.Charge}, err
 }
 
 // review asks git about a version of a pull request, or how it differs from the tip of an earlier one, unless since is zero. What takes too long is
 // left out. It fails where the client has left, and returns nil where the commits are not here.
 func (p *Pages) review(ctx context.Context, k *known, from front.Client, root *nostr.Event, chosen version, since gitwire.ObjectID) (*review, error) {
-	visit, ok := visitOf(k, from)
-	if !ok {
+	visit, err := visitOf(k.repo, from)
+	if err != nil {
 		return nil, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, reviewTime)
 	defer cancel()
 	r := &review{}
-	err := r.read(limited, p.Code, visit, k, root, chosen, since)
+	err = r.read(limited, p.Code, visit, k, root, chosen, since)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"html/template"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/base/lru"
 	"github.com/graspd/graspd/internal/serve/markdown"
 )
 
@@ -23,30 +21,16 @@ const (
 )
 
 // texts keeps what was made of Markdown, by the hash of the text, and whole pages, by the hash of what they show, so that nobody makes either work
-// twice. Where room is short, what nobody has asked for the longest goes first.
+// twice.
 type texts struct {
-	mu   sync.Mutex
-	kept *lru.Cache[[sha256.Size]byte, rendered]
+	*kept[[sha256.Size]byte, template.HTML]
 }
 
-type rendered struct {
-	html  template.HTML
-	until time.Time // zero: as long as there is room
-}
+func newTexts() texts { return texts{newKept[[sha256.Size]byte, template.HTML](textsBytes)} }
 
-func newTexts() texts { return texts{kept: lru.New[[sha256.Size]byte, rendered](textsBytes)} }
-
-func (t *texts) get(key [sha256.Size]byte, now time.Time) (template.HTML, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	x, ok := t.kept.Get(key)
-	return x.html, ok && (x.until.IsZero() || now.Before(x.until))
-}
-
-func (t *texts) put(key [sha256.Size]byte, x rendered) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept.Put(key, x, textsOfEntry+len(x.html))
+// put keeps a text until a time, or with none as long as there is room.
+func (t texts) put(key [sha256.Size]byte, html template.HTML, end time.Time) {
+	t.kept.put(key, html, end, textsOfEntry+len(html))
 }
 
 // markdown renders a text of a page. The visitor pays for the work, which ends when the page has rendered too much or when ctx has ended: then
@@ -69,12 +53,12 @@ func (p *Pages) markdown(ctx context.Context, b *bill, src string, o markdown.Op
 		}
 		return nil
 	}
-	x := rendered{html: markdown.HTML(src, o)}
+	html, end := markdown.HTML(src, o), time.Time{}
 	if strings.Contains(src, "nostr:") {
-		x.until = now.Add(textsNamed)
+		end = now.Add(textsNamed)
 	}
 	if !ended {
-		p.texts.put(key, x)
+		p.texts.put(key, html, end)
 	}
-	return x.html
+	return html
 }

@@ -39,10 +39,10 @@ func TestTextsAreRenderedOnce(t *testing.T) {
 		}
 		now = now.Add(30 * time.Second)
 	}
-	for i := range 300 {
+	for i := range 1000 {
 		show(fmt.Sprint(i)+long, 2)
-		if p.texts.kept.Cost() > textsBytes {
-			t.Fatalf("%d bytes", p.texts.kept.Cost())
+		if p.texts.all.Cost() > textsBytes {
+			t.Fatalf("%d bytes", p.texts.all.Cost())
 		}
 	}
 }
