@@ -125,7 +125,7 @@ func (s speech) noState() string {
 func (s speech) stateBy() []string {
 	return []string{
 		"with ngit: git remote set-url origin " + s.nostrURL() + ", then git push origin: that publishes the state first",
-		"if you do not maintain the repository: push a branch pr/<name> there, which opens a pull request",
+		"if you do not maintain the repository: do the same with a branch pr/<name>, which opens a pull request",
 	}
 }
 

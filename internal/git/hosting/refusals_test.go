@@ -80,7 +80,7 @@ func TestGitPrintsWhatAStateSays(t *testing.T) {
 	r.prints([]string{
 		"remote: no state event for this push: publish your repository state (kind 30618) to " + w.service.RelayURL().String() + " first, then push again",
 		"remote: with ngit: git remote set-url origin " + w.service.NostrURL(repo.PubKey, "tool") + ", then git push origin: that publishes the state first",
-		"remote: if you do not maintain the repository: push a branch pr/<name> there, which opens a pull request",
+		"remote: if you do not maintain the repository: do the same with a branch pr/<name>, which opens a pull request",
 		rejected("main", "main", "no state event for this push"),
 	}, "push", url, "main")
 

@@ -13,6 +13,6 @@ func TestWhatIsMergedIsNotOfferedToMerge(t *testing.T) {
 	merged, open := w.pull("topic"), w.pull("other")
 	w.put(merged, open)
 	w.serves(ref(merged), "topic", ref(open), "other")
-	has(t, w.look("pulls/"+nip19.Note(open.ID)), "git merge", "ngit pr merge")
-	lacks(t, w.look("pulls/"+nip19.Note(merged.ID)), "git merge", "ngit pr merge")
+	has(t, w.look("pulls/"+nip19.Note(open.ID)), "git merge", "ngit pr merge", "git push")
+	lacks(t, w.look("pulls/"+nip19.Note(merged.ID)), "git merge", "ngit pr merge", "git push")
 }
