@@ -52,7 +52,7 @@ func expected(t *testing.T) map[string]bool {
 
 // TestTheChecksOfOthers: graspd passes every check but those that expected.txt names.
 func TestTheChecksOfOthers(t *testing.T) {
-	audit, at := theirs(t, "grasp-audit"), serve(t)
+	audit, at := theirs(t, "grasp-audit"), serve(t, "--contributors")
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()

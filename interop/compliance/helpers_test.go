@@ -28,8 +28,8 @@ func theirs(t *testing.T, name string) string {
 
 var listens = regexp.MustCompile(`listens on ws://(\S+)`)
 
-// serve starts graspd for as long as the test runs, and returns its address.
-func serve(t *testing.T) (at string) {
+// serve starts graspd, with more flags, for as long as the test runs, and returns its address.
+func serve(t *testing.T, more ...string) (at string) {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "graspd")
@@ -37,7 +37,8 @@ func serve(t *testing.T) (at string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var log bytes.Buffer
-	relay := exec.Command(program, "serve", "--git", "--contributors", "--sync=false", "--listen", "127.0.0.1:0", "--admin-listen", "", "--data", filepath.Join(dir, "data"))
+	args := []string{"serve", "--git", "--sync=false", "--listen", "127.0.0.1:0", "--admin-listen", "", "--data", filepath.Join(dir, "data")}
+	relay := exec.Command(program, append(args, more...)...)
 	relay.Stderr = &log
 	out, err := relay.StdoutPipe()
 	if err == nil {

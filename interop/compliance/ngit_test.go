@@ -2,9 +2,11 @@ package compliance
 
 import (
 	"context"
+	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,10 +19,11 @@ type person struct {
 	env  []string
 }
 
-func newPerson(t *testing.T, at, name string) *person {
+// newPerson returns somebody with a name who knows one relay, and has settings more in the environment.
+func newPerson(t *testing.T, relay, name string, more ...string) *person {
 	t.Helper()
-	bin, home, relay := filepath.Dir(theirs(t, "ngit")), t.TempDir(), "ws://"+at
-	p := &person{t, home, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "GIT_CONFIG_NOSYSTEM=1",
+	bin, home := filepath.Dir(theirs(t, "ngit")), t.TempDir()
+	p := &person{t, home, append(append(os.Environ(), more...), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "GIT_CONFIG_NOSYSTEM=1",
 		// Else ngit asks relays of the world.
 		"NGITTEST=true", "NGIT_RELAY_DEFAULT_SET="+relay, "NGIT_RELAY_BLASTER_SET=", "NGIT_RELAY_SIGNER_FALLBACK_SET="+relay, "NGIT_GRASP_DEFAULT_SET="+relay)}
 	p.run(home, "git", "config", "--global", "user.name", name)
@@ -56,8 +59,8 @@ func (p *person) commit(dir, text string) string {
 
 // TestNgit: one publishes a repository, another clones it without a key, proposes a change, and the first one merges it.
 func TestNgit(t *testing.T) {
-	at := serve(t)
-	owner, other := newPerson(t, at, "ann"), newPerson(t, at, "bob")
+	at := serve(t, "--contributors")
+	owner, other := newPerson(t, "ws://"+at, "ann"), newPerson(t, "ws://"+at, "bob")
 	here := t.TempDir()
 	owner.run(here, "git", "init", "-q")
 	owner.run(here, "git", "config", "nostr.nsec", strings.Repeat("11", 32))
@@ -98,5 +101,62 @@ func TestNgit(t *testing.T) {
 	}
 	if list := other.run(there, "ngit", "pr", "list", "--status", "applied"); !strings.Contains(list, id) {
 		t.Errorf("pull requests:\n%s", list)
+	}
+}
+
+// TestTheCommandsOfTheReadme: what README.md names, and what the pages name, is all that two people need, behind a web server with a certificate.
+func TestTheCommandsOfTheReadme(t *testing.T) {
+	host, trusted := behind(t)
+	trust := []string{"SSL_CERT_FILE=" + trusted, "GIT_SSL_CAINFO=" + trusted}
+	owner, other := newPerson(t, "wss://"+host, "ann", trust...), newPerson(t, "wss://"+host, "bob", trust...)
+	here := filepath.Join(t.TempDir(), "greet")
+	owner.run(owner.home, "git", "init", "-q", here)
+	owner.run(here, "git", "config", "nostr.nsec", strings.Repeat("11", 32))
+	tip := owner.commit(here, "one")
+	owner.run(here, "ngit", "init", "--grasp-server", host, "--defaults")
+	owner.run(here, "git", "push")
+	url := regexp.MustCompile(`git clone (https://\S+/npub1\w+)/greet.git`)
+	start := page(t, "https://"+host+"/")
+	at := regexp.MustCompile(`href="[^"]*(/npub1\w+/greet.git)"`).FindStringSubmatch(start)
+	if at == nil {
+		t.Fatalf("the start page does not lead to the repository:\n%s", start)
+	}
+	repository := "https://" + host + at[1]
+	if m := url.FindStringSubmatch(page(t, repository)); m == nil || m[1]+"/greet.git" != repository {
+		t.Errorf("the page names %q to clone", m)
+	}
+	npub, _, _ := strings.Cut(at[1][1:], "/")
+	if got := other.run(other.home, "git", "ls-remote", repository, "HEAD"); !strings.HasPrefix(got, tip) {
+		t.Errorf("git finds %s, want %s", got, tip)
+	}
+	there := filepath.Join(t.TempDir(), "greet")
+	other.run(other.home, "git", "clone", "-q", "nostr://"+npub+"/"+host+"/greet", there)
+	other.run(there, "git", "config", "nostr.nsec", strings.Repeat("22", 32))
+	other.run(there, "git", "checkout", "-qb", "pr/better")
+	better := other.commit(there, "better")
+	other.run(there, "git", "push", "-q", "-u", "origin", "pr/better")
+
+	list := page(t, repository+"/pulls")
+	note := regexp.MustCompile(`/pulls/note1\w+`).FindString(list)
+	if note == "" {
+		t.Fatalf("no pull request is listed:\n%s", list)
+	}
+	pull := page(t, repository+note)
+	for _, says := range []string{"merges cleanly", better[:10], ">better</bdi>"} {
+		if !strings.Contains(pull, says) {
+			t.Errorf("the page of the pull request does not say %q", says)
+		}
+	}
+	boxes := regexp.MustCompile(`(?s)<pre class="copy"[^>]*>(git fetch .*?)</pre>`).FindStringSubmatch(pull)
+	if boxes == nil {
+		t.Fatalf("the page names no commands:\n%s", pull)
+	}
+	owner.run(here, "sh", "-ec", html.UnescapeString(boxes[1]))
+	if got := owner.run(here, "git", "rev-parse", "HEAD^2"); got != better {
+		t.Errorf("merged %s, want %s", got, better)
+	}
+	owner.run(here, "git", "push")
+	if said := page(t, repository+note); !strings.Contains(said, "merged</span>") {
+		t.Errorf("the page does not say that it is merged:\n%s", said)
 	}
 }
