@@ -74,10 +74,8 @@ type Door struct {
 	stop chan struct{} // closed when the door takes no more Submits
 	wake chan struct{} // one slot: the writer has something to do
 
-	ruleChanges       chan ruleChange       // one slot: new rules for the writer
-	exclusiveRequests chan exclusiveRequest // one slot: somebody wants the writer
-	longRequests      chan exclusiveRequest // one slot: the same, for longer
-	ledger            *refdb.Ledger
+	ruleChanges chan ruleChange // one slot: new rules for the writer
+	ledger      *refdb.Ledger
 
 	mu       sync.Mutex // guards what follows and the fields of the sources; held for short steps in memory only
 	work     *sync.Cond // on mu: toCheck has grown, or stopped
@@ -91,6 +89,9 @@ type Door struct {
 	sources  int                  // open sources
 	places   int                  // places taken by all sources
 
+	exclusive exclusiveQueue // work that wants the writer
+	atLength  exclusiveQueue // the same, for longer
+
 	large     int           // undecided large events
 	largeRoom chan struct{} // closed when there is one fewer; nil while nobody waits
 }
@@ -100,7 +101,7 @@ func New(c Config) *Door {
 	d := &Door{
 		store: c.Store, verifier: c.Verifier, now: c.Now, workers: c.Workers,
 		limits: c.Limits.withDefaults(), log: c.Logger, faults: c.Faults, ledger: c.Ledger,
-		stop: make(chan struct{}), wake: make(chan struct{}, 1), ruleChanges: make(chan ruleChange, 1), exclusiveRequests: make(chan exclusiveRequest, 1), longRequests: make(chan exclusiveRequest, 1),
+		stop: make(chan struct{}), wake: make(chan struct{}, 1), ruleChanges: make(chan ruleChange, 1),
 		copies: make(map[nostr.ID]*sameID), parties: make(map[string]*party),
 	}
 	d.rules.Store(&rulesInForce{c.Rules, make(chan struct{})})

@@ -3,6 +3,7 @@ package ingest_test
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -136,7 +137,7 @@ func (h *host) push(of nip34.Address, commands ...gitwire.Command) refs.Verdict 
 
 func (h *host) open(of nip34.Address, p *refs.Push) (opened refdb.Opened) {
 	h.Helper()
-	err := h.door.Exclusively(context.Background(), func(t *ingest.Exclusive) (err error) {
+	err := h.door.Exclusively(context.Background(), "", func(t *ingest.Exclusive) (err error) {
 		opened, err = h.ledger.Open(t.Turn, of, *p)
 		return err
 	})
@@ -151,7 +152,7 @@ func (h *host) arrive(of nip34.Address, p *refs.Push) refs.Verdict {
 	h.Helper()
 	h.dirs++
 	var arrived refdb.Arrived
-	err := h.door.Exclusively(context.Background(), func(t *ingest.Exclusive) (err error) {
+	err := h.door.Exclusively(context.Background(), "", func(t *ingest.Exclusive) (err error) {
 		arrived, err = h.ledger.Arrive(t.Turn, refdb.Arrival{Of: of, Push: p, Dir: refdb.Dir{h.dirs}, Admit: func(dir refdb.Dir) error {
 			for _, c := range p.Commands {
 				h.shelf.put(dir, c.New)
@@ -300,7 +301,7 @@ func synctestWait(h *host, e *nostr.Event) {
 		if h.get(e.ID) != nil {
 			return
 		}
-		if err := h.door.Exclusively(context.Background(), func(*ingest.Exclusive) error { return nil }); err != nil {
+		if err := h.door.Exclusively(context.Background(), "", func(*ingest.Exclusive) error { return nil }); err != nil {
 			h.Fatal(err)
 		}
 	}
@@ -456,7 +457,7 @@ func TestUploadsWaitForTheirEvents(t *testing.T) {
 // lands moves the commit of an upload into the repository, as hosting does when it has heard of the event.
 func (h *host) lands(of nip34.Address, pr *nostr.Event, commit int) {
 	h.Helper()
-	err := h.door.Exclusively(context.Background(), func(turn *ingest.Exclusive) error {
+	err := h.door.Exclusively(context.Background(), "", func(turn *ingest.Exclusive) error {
 		a, err := h.ledger.Arrive(turn.Turn, refdb.Arrival{Of: of, Tips: []nostr.ID{pr.ID}, Dir: refdb.Dir{9}, Admit: func(dir refdb.Dir) error {
 			h.shelf.put(dir, commitID(commit))
 			return nil
@@ -539,7 +540,7 @@ func TestATurnThatFailsChangesNothing(t *testing.T) {
 	h.publish(client, first)
 	of, broken := addressOf(repo), errors.New("the disk broke")
 	p := refs.Push{Commands: []gitwire.Command{command("refs/heads/main", 0, 1)}}
-	err := h.door.Exclusively(context.Background(), func(turn *ingest.Exclusive) error {
+	err := h.door.Exclusively(context.Background(), "", func(turn *ingest.Exclusive) error {
 		a, err := h.ledger.Arrive(turn.Turn, refdb.Arrival{Of: of, Push: &p, Dir: refdb.Dir{9}, Admit: func(dir refdb.Dir) error {
 			h.shelf.put(dir, commitID(1))
 			return nil
@@ -558,7 +559,7 @@ func TestATurnThatFailsChangesNothing(t *testing.T) {
 	}
 	h.push(of, command("refs/heads/main", 0, 1))
 	h.served(repo, first)
-	if err := h.door.Exclusively(context.Background(), func(turn *ingest.Exclusive) error { return turn.Serve([]nostr.ID{repo.ID}) }); err != nil || h.door.Stats().Faults != 1 {
+	if err := h.door.Exclusively(context.Background(), "", func(turn *ingest.Exclusive) error { return turn.Serve([]nostr.ID{repo.ID}) }); err != nil || h.door.Stats().Faults != 1 {
 		t.Errorf("what does not wait: %v, %d faults", err, h.door.Stats().Faults)
 	}
 }
@@ -566,7 +567,7 @@ func TestATurnThatFailsChangesNothing(t *testing.T) {
 func TestTurnsEndWithTheDoor(t *testing.T) {
 	h := newHost(t, setup{})
 	h.end()
-	if err := h.door.Exclusively(context.Background(), func(*ingest.Exclusive) error { return nil }); !errors.Is(err, ingest.ErrStopped) {
+	if err := h.door.Exclusively(context.Background(), "", func(*ingest.Exclusive) error { return nil }); !errors.Is(err, ingest.ErrStopped) {
 		t.Error(err)
 	}
 }
@@ -733,9 +734,9 @@ func TestShortWorkWaitsForOneLongWork(t *testing.T) {
 		defer w.end()
 		var order []string // the writer alone appends
 		var all sync.WaitGroup
-		wants := func(what string, turn func(context.Context, func(*ingest.Exclusive) error) error, takes time.Duration) {
+		wants := func(what string, turn func(context.Context, string, func(*ingest.Exclusive) error) error, party string, takes time.Duration) {
 			all.Go(func() {
-				if err := turn(t.Context(), func(*ingest.Exclusive) error {
+				if err := turn(t.Context(), party, func(*ingest.Exclusive) error {
 					order = append(order, what)
 					time.Sleep(takes)
 					return nil
@@ -746,13 +747,71 @@ func TestShortWorkWaitsForOneLongWork(t *testing.T) {
 			synctest.Wait()
 		}
 		for range 5 {
-			wants("long", w.door.AtLength, time.Second)
+			wants("long", w.door.AtLength, "", time.Second)
 		}
-		wants("short", w.door.Exclusively, 0)
-		wants("short", w.door.Exclusively, 0)
+		wants("short", w.door.Exclusively, "", 0)
+		wants("short", w.door.Exclusively, "", 0)
 		all.Wait()
 		if got, want := strings.Join(order, " "), "long short long short long long long"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	})
+}
+
+// TestPartiesTakeTurnsAtTheWriter: who wants the writer for much keeps nobody waiting who wants it once. What nobody waits for any more is not done,
+// and takes no turn.
+func TestPartiesTakeTurnsAtTheWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{})
+		defer w.end()
+		var order []string // the writer alone appends
+		var all sync.WaitGroup
+		wants := func(ctx context.Context, party string, want error) {
+			all.Go(func() {
+				if err := w.door.Exclusively(ctx, party, func(*ingest.Exclusive) error {
+					order = append(order, party)
+					time.Sleep(time.Second)
+					return nil
+				}); !errors.Is(err, want) {
+					t.Errorf("%s: %v", party, err)
+				}
+			})
+			synctest.Wait()
+		}
+		began := time.Now()
+		impatient, leave := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, io.EOF)
+		defer leave()
+		wants(impatient, "a", nil) // the writer has it at once
+		for _, party := range []string{"a", "a", "b", "a", "", "b"} {
+			wants(t.Context(), party, nil)
+		}
+		wants(impatient, "c", io.EOF)
+		wants(impatient, "c", io.EOF)
+		all.Wait()
+		if got, want := strings.Join(order, " "), "a a b  a b a"; got != want || time.Since(began) != 7*time.Second {
+			t.Errorf("%q after %s, want %q", got, time.Since(began), want)
+		}
+		ended, end := context.WithCancelCause(t.Context())
+		end(io.ErrClosedPipe)
+		wants(ended, "d", io.ErrClosedPipe)
+	})
+}
+
+// TestWorkThatWaitsHearsThatTheDoorCloses.
+func TestWorkThatWaitsHearsThatTheDoorCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{})
+		var all sync.WaitGroup
+		for n := range 3 {
+			all.Go(func() {
+				err := w.door.Exclusively(t.Context(), "", func(*ingest.Exclusive) error { time.Sleep(time.Second); return nil })
+				if n == 0 && err != nil || n > 0 && !errors.Is(err, ingest.ErrStopped) {
+					t.Errorf("%d: %v", n, err)
+				}
+			})
+			synctest.Wait()
+		}
+		w.end()
+		all.Wait()
 	})
 }

@@ -86,7 +86,7 @@ func (f *faulty) hosts(author int, d string, at time.Time) *nostr.Event {
 // damage makes the row of a repository one that nobody can read.
 func (f *faulty) damage(of nip34.Address, row []byte) {
 	f.Helper()
-	if err := f.door.Exclusively(context.Background(), func(t *ingest.Exclusive) error { return t.SetRow(refdb.RowName(of), row) }); err != nil {
+	if err := f.door.Exclusively(context.Background(), "", func(t *ingest.Exclusive) error { return t.SetRow(refdb.RowName(of), row) }); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -285,7 +285,7 @@ func TestATurnThatFailsAtItsEndCostsItself(t *testing.T) {
 	for _, e := range f.others(repo, 5) {
 		heard = append(heard, f.submit(p, e, store.Live))
 	}
-	err := f.door.Exclusively(context.Background(), func(t *ingest.Exclusive) error { return t.Remove(odd.ID, store.ReasonBarred) })
+	err := f.door.Exclusively(context.Background(), "", func(t *ingest.Exclusive) error { return t.Remove(odd.ID, store.ReasonBarred) })
 	if err == nil {
 		t.Error("a turn that cannot be settled succeeds")
 	}

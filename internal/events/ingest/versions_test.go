@@ -120,7 +120,7 @@ func (h *host) live(j joining, together bool) {
 func (h *host) pushAll(of nip34.Address) {
 	h.Helper()
 	h.dirs++
-	err := h.door.Exclusively(context.Background(), func(t *ingest.Exclusive) error {
+	err := h.door.Exclusively(context.Background(), "", func(t *ingest.Exclusive) error {
 		a, err := h.ledger.Arrive(t.Turn, refdb.Arrival{Of: of, Dir: refdb.Dir{h.dirs}, Admit: func(dir refdb.Dir) error {
 			h.shelf.put(dir, commitID(1), commitID(2), commitID(3))
 			return nil

@@ -473,7 +473,7 @@ func TestManyThatAreStirred(t *testing.T) {
 		w.end()
 		w.start()
 		w.at("a", tip)
-		err := w.door.Exclusively(t.Context(), func(x *ingest.Exclusive) error {
+		err := w.door.Exclusively(t.Context(), "", func(x *ingest.Exclusive) error {
 			for i := range 10_001 {
 				x.Tell(refdb.LacksPrefix + fmt.Sprint("other", i))
 			}

@@ -20,7 +20,7 @@ func TestASweepNeedsNoWriter(t *testing.T) {
 		w.start()
 		release, ended := make(chan struct{}), make(chan error, 1)
 		go func() {
-			ended <- w.door.Exclusively(t.Context(), func(*ingest.Exclusive) error { <-release; return nil })
+			ended <- w.door.Exclusively(t.Context(), "", func(*ingest.Exclusive) error { <-release; return nil })
 		}()
 		head, commits := w.store.Head(), w.door.Stats().Commits
 		w.pass(10 * time.Second)

@@ -64,7 +64,7 @@ func (h *Host) follow(ctx context.Context, from, to refdb.Repository, by copier)
 	if err := h.fits(ctx, to, proof.Bytes); err != nil {
 		return err
 	}
-	if _, err := h.arrive(ctx, refdb.Arrival{Of: to.Of, Peeled: from.Peeled, Bytes: proof.Bytes}, q); err != nil {
+	if _, err := h.arrive(ctx, by.party, refdb.Arrival{Of: to.Of, Peeled: from.Peeled, Bytes: proof.Bytes}, q); err != nil {
 		return err
 	}
 	h.counts.followed.Add(1)

@@ -211,7 +211,7 @@ func (t *Taking) grown(ctx context.Context, needs []refdb.Need) error {
 		return nil
 	}
 	t.told = now
-	return t.h.door.Exclusively(ctx, func(x *ingest.Exclusive) error { return t.h.ledger.Prolong(x.Turn, t.lack.Of, needs) })
+	return t.h.door.Exclusively(ctx, t.party, func(x *ingest.Exclusive) error { return t.h.ledger.Prolong(x.Turn, t.lack.Of, needs) })
 }
 
 // partsAtOnce is how many needs parts tries one by one.
@@ -260,7 +260,7 @@ func (t *Taking) land(ctx context.Context, q gitrepo.Quarantine, needs []refdb.N
 			a.Tips = append(a.Tips, n.Event)
 		}
 	}
-	if _, err := t.h.arrive(ctx, a, q); err != nil {
+	if _, err := t.h.arrive(ctx, t.party, a, q); err != nil {
 		return err
 	}
 	t.lack.Bytes += proof.Bytes

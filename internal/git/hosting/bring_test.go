@@ -404,7 +404,7 @@ func (w *world) forgetsAwaited() {
 	if err != nil || len(names) == 0 {
 		w.Fatalf("awaited tips of %d repositories: %v", len(names), err)
 	}
-	if err := w.door.Exclusively(w.Context(), func(t *ingest.Exclusive) error {
+	if err := w.door.Exclusively(w.Context(), "", func(t *ingest.Exclusive) error {
 		for _, name := range names {
 			if err := t.SetRow(name, nil); err != nil {
 				return err

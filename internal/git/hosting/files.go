@@ -126,7 +126,7 @@ func (h *Host) peel(ctx context.Context, r refdb.Repository) (refdb.Repository, 
 		return r, err
 	}
 	peeled := peeledOf(unknown, proof)
-	err = h.door.Exclusively(ctx, func(t *ingest.Exclusive) (err error) {
+	err = h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) (err error) {
 		r, err = h.ledger.Peel(t.Turn, r.Of, peeled)
 		return err
 	})
@@ -149,7 +149,7 @@ func (h *Host) tidy(ctx context.Context) error {
 	if len(done) == 0 {
 		return nil
 	}
-	err := h.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
+	err := h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
 		for of, generation := range done {
 			if err := h.ledger.Written(t.Turn, of, generation); err != nil {
 				return err

@@ -73,7 +73,7 @@ func (h *Host) resume(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		err = errors.Join(err, h.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
+		err = errors.Join(err, h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
 			ids, err := h.ledger.Complete(t.Turn, d)
 			if err != nil {
 				return err

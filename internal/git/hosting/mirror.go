@@ -64,7 +64,7 @@ func (h *Host) mirrorTo(ctx context.Context, from refdb.Repository, m refdb.Mirr
 	if err := h.fits(ctx, m.To, proof.Bytes); err != nil {
 		return err
 	}
-	if _, err := h.arrive(ctx, refdb.Arrival{Of: m.To.Of, Tips: m.Events, Bytes: proof.Bytes}, q); err != nil {
+	if _, err := h.arrive(ctx, by.party, refdb.Arrival{Of: m.To.Of, Tips: m.Events, Bytes: proof.Bytes}, q); err != nil {
 		return err
 	}
 	return h.project(ctx, m.To.Of)

@@ -118,16 +118,16 @@ func (p *push) closed(r *refdb.Reader) error {
 // fewCommands is how many commands a push may have whose turns of the writer are short.
 const fewCommands = 64
 
-// turn returns how what a push brings gets a turn of the writer. nil is what came otherwise, for a state of any size.
-func (h *Host) turn(p *refs.Push) func(context.Context, func(*ingest.Exclusive) error) error {
+// turn has the writer do work for what a push of a party brings. nil is what came otherwise, for a state of any size.
+func (h *Host) turn(ctx context.Context, party string, p *refs.Push, work func(*ingest.Exclusive) error) error {
 	if p == nil || len(p.Commands) > fewCommands {
-		return h.door.AtLength
+		return h.door.AtLength(ctx, party, work)
 	}
-	return h.door.Exclusively
+	return h.door.Exclusively(ctx, party, work)
 }
 
 func (p *push) turn(ctx context.Context, work func(*ingest.Exclusive) error) error {
-	return p.h.turn(&p.refs)(ctx, work)
+	return p.h.turn(ctx, p.call.Network, &p.refs, work)
 }
 
 // shallow adds what to do to an error about missing objects, where the client's clone is shallow. git pushes everything that such a clone has,
@@ -327,7 +327,7 @@ func (p *push) land(ctx context.Context, q gitrepo.Quarantine, proof gitrepo.Pro
 	// The jobs that follow the commit ask who pays.
 	undo := p.h.payers.pushed(p.call.Of, p.call.Network)
 	peeled := peeledOf(p.proving().Tips, proof) // the proof knows nothing of other tags that the state names
-	v, err = p.h.arrive(ctx, refdb.Arrival{Of: p.call.Of, Push: &p.refs, Peeled: peeled, Bytes: proof.Bytes}, q)
+	v, err = p.h.arrive(ctx, p.call.Network, refdb.Arrival{Of: p.call.Of, Push: &p.refs, Peeled: peeled, Bytes: proof.Bytes}, q)
 	if p.landed = err == nil && (v.State != nil || len(v.PullRequests) > 0); !p.landed {
 		undo()
 	}
@@ -354,8 +354,8 @@ func (p *push) show(ctx context.Context) error {
 	return err
 }
 
-// arrive has the writer move what a quarantine holds into the repository and serve the events that waited for it.
-func (h *Host) arrive(ctx context.Context, a refdb.Arrival, q gitrepo.Quarantine) (refs.Verdict, error) {
+// arrive has the writer move what a quarantine holds into the repository and serve the events that waited for it. It is work of a party.
+func (h *Host) arrive(ctx context.Context, party string, a refdb.Arrival, q gitrepo.Quarantine) (refs.Verdict, error) {
 	dir, err := gitrepo.NewID(h.cfg.Rand)
 	if err != nil {
 		return refs.Verdict{}, err
@@ -372,7 +372,7 @@ func (h *Host) arrive(ctx context.Context, a refdb.Arrival, q gitrepo.Quarantine
 	}
 	a.Admit = once(a.Admit)
 	var arrived refdb.Arrived
-	err = h.turn(a.Push)(ctx, func(t *ingest.Exclusive) (err error) {
+	err = h.turn(ctx, party, a.Push, func(t *ingest.Exclusive) (err error) {
 		if arrived, err = h.ledger.Arrive(t.Turn, a); err != nil {
 			return err
 		}

@@ -164,7 +164,7 @@ func (h *Host) recount(ctx context.Context, r refdb.Repository) (refdb.Repositor
 // Nothing comes in meanwhile.
 func (h *Host) measure(ctx context.Context, r refdb.Repository, counts func(bytes, counted int64) bool) (refdb.Repository, error) {
 	var more int64
-	err := h.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
+	err := h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
 		now, err := refdb.Read(t, r.Of)
 		if err != nil || now.Dir != r.Dir {
 			return err

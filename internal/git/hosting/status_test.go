@@ -78,7 +78,7 @@ func TestWhatEventsWaitFor(t *testing.T) {
 func TestTheLastPushedToComeFirst(t *testing.T) {
 	w := newWorld(t, hosting.Limits{})
 	put := func(rows ...refdb.Repository) {
-		err := w.door.Exclusively(t.Context(), func(turn *ingest.Exclusive) error {
+		err := w.door.Exclusively(t.Context(), "", func(turn *ingest.Exclusive) error {
 			for _, r := range rows {
 				if err := turn.SetRow(refdb.RowName(r.Of), r.Append(nil)); err != nil {
 					return err

@@ -38,7 +38,7 @@ func (h *Host) sweep(ctx context.Context) error {
 func (h *Host) remove(ctx context.Context, of nip34.Address, before int64) error {
 	var r refdb.Repository
 	var ok bool
-	err := h.door.Exclusively(ctx, func(t *ingest.Exclusive) (err error) {
+	err := h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) (err error) {
 		r, ok, err = h.ledger.Remove(t.Turn, of, before)
 		return err
 	})

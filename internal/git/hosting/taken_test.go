@@ -95,7 +95,7 @@ func TestEveryRepositoryIsLookedAtOnceADay(t *testing.T) {
 func TestAllRepositoriesAreLookedAtWithinADay(t *testing.T) {
 	w := newWorld(t, hosting.Limits{})
 	const all = 61
-	err := w.door.Exclusively(t.Context(), func(turn *ingest.Exclusive) error {
+	err := w.door.Exclusively(t.Context(), "", func(turn *ingest.Exclusive) error {
 		for n := range all {
 			r := refdb.Repository{Of: nip34.Address{Kind: nip34.KindRepository, PubKey: key(1), D: fmt.Sprint(n)}, Dir: refdb.Dir{byte(n + 1)}}
 			if err := turn.SetRow(refdb.RowName(r.Of), r.Append(nil)); err != nil {

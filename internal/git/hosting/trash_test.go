@@ -35,7 +35,7 @@ func (l *littered) ShrinkTrash(_ context.Context, enough func(bytes int64) bool)
 // TestTheTrashGoesFirst: before somebody is refused for want of disk, or as there is as much git data as there may be.
 func TestTheTrashGoesFirst(t *testing.T) {
 	w := newWorld(t, hosting.Limits{})
-	err := w.door.Exclusively(t.Context(), func(turn *ingest.Exclusive) error {
+	err := w.door.Exclusively(t.Context(), "", func(turn *ingest.Exclusive) error {
 		r := refdb.Repository{Of: nip34.Address{Kind: nip34.KindRepository, PubKey: key(1), D: "tool"}, Dir: refdb.Dir{1}, Bytes: 5 << 20}
 		return turn.SetRow(refdb.RowName(r.Of), r.Append(nil))
 	})

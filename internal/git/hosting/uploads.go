@@ -131,7 +131,7 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 		return err
 	}
 	if err = errors.Join(h.room(ctx, r), h.fits(ctx, r, bytes)); err == nil {
-		_, err = h.arrive(ctx, refdb.Arrival{Of: of, Tips: []nostr.ID{event}, Bytes: bytes}, q)
+		_, err = h.arrive(ctx, x.party, refdb.Arrival{Of: of, Tips: []nostr.ID{event}, Bytes: bytes}, q)
 	}
 	var full reason
 	if errors.As(err, &full) {
@@ -156,7 +156,7 @@ func (h *Host) release(n uint64) error {
 // expireUploads has the uploads dropped whose time is over, after the jobs of the same party that wait: some may take tips whose events came in
 // time.
 func (h *Host) expireUploads(ctx context.Context) error {
-	return h.door.Exclusively(ctx, func(t *ingest.Exclusive) error {
+	return h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
 		h.ledger.ExpireUploads(t.Turn)
 		return nil
 	})

@@ -103,7 +103,7 @@ func TestWhatIsTakenAwayIsListedNoMore(t *testing.T) {
 		}
 		row := func(name, value string) {
 			t.Helper()
-			if err := w.door.Exclusively(t.Context(), func(x *ingest.Exclusive) error { return x.SetRow(name, []byte(value)) }); err != nil {
+			if err := w.door.Exclusively(t.Context(), "", func(x *ingest.Exclusive) error { return x.SetRow(name, []byte(value)) }); err != nil {
 				t.Fatal(err)
 			}
 		}

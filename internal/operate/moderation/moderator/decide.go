@@ -73,7 +73,7 @@ func (m *Moderator) open(ctx context.Context, o moderation.Order, list bool) (mo
 // write makes an entry of the journal and a case durable, and keeps them in m afterwards. In the same turn it calls also first. x and also
 // may be nil.
 func (m *Moderator) write(ctx context.Context, e moderation.Entry, x *moderation.Case, also func(*ingest.Exclusive) error) error {
-	err := m.cfg.Door.Exclusively(ctx, func(t *ingest.Exclusive) error {
+	err := m.cfg.Door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
 		if also != nil {
 			if err := also(t); err != nil {
 				return err

@@ -29,7 +29,7 @@ var (
 
 // Door is where decisions come into force, an *ingest.Door.
 type Door interface {
-	Exclusively(ctx context.Context, do func(*ingest.Exclusive) error) error
+	Exclusively(ctx context.Context, party string, do func(*ingest.Exclusive) error) error
 	Rules() policy.Rules
 	SetRules(ctx context.Context, rules policy.Rules) error
 }

@@ -75,7 +75,7 @@ func (m *Moderator) set(ctx context.Context, x *moderation.Case, change func(*in
 	if !ok || now.State != x.State {
 		return errAgain
 	}
-	err := m.cfg.Door.Exclusively(ctx, func(t *ingest.Exclusive) error {
+	err := m.cfg.Door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
 		now = now.Clone()
 		if err := change(t, &now); err != nil {
 			return err

@@ -195,7 +195,7 @@ func (d *Desk) tidy(ctx context.Context) error {
 	for len(ids) > 0 {
 		some := ids[:min(atOnce, len(ids))]
 		ids = ids[len(some):]
-		err := d.cfg.Door.Exclusively(ctx, func(t *ingest.Exclusive) error {
+		err := d.cfg.Door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
 			for _, id := range some {
 				if err := t.Remove(id, store.ReasonBarred); err != nil {
 					return err
