@@ -119,6 +119,25 @@ func TestPagerAsksAgainForWhatCameMeanwhile(t *testing.T) {
 	}
 }
 
+// TestPagerAsksForWhatCameMeanwhileAboveWhatItReads: it reads what is below the events that were compared before the connection was lost.
+func TestPagerAsksForWhatCameMeanwhileAboveWhatItReads(t *testing.T) {
+	s := &shelf{limit: 10, habit: newestFirst}
+	for i := range 5 {
+		s.put(at(uint64(i), now-50_000+int64(i)*1000))
+	}
+	p := New(Span{0, now - 40_000}, &Habits{})
+	ask(p, s)
+	p.Lost(now)
+	s.put(at(9, now-100))
+	p.Resume(now-900, p.habits)
+	for !p.Ended() || p.late > 0 {
+		ask(p, s)()
+	}
+	if p.known != 6 {
+		t.Errorf("%d of 6 came", p.known)
+	}
+}
+
 // TestPagerDoesNotHaveARelayDialedForEver that never answers.
 func TestPagerDoesNotHaveARelayDialedForEver(t *testing.T) {
 	p, soon := New(Span{0, Forever}, &Habits{}), 0

@@ -70,6 +70,7 @@ func (p *Pager) Ended() bool { return len(p.todo) == 0 }
 // Next returns what to ask now; false at the end.
 func (p *Pager) Next() (Span, bool) {
 	if len(p.todo) == 0 && p.late > 0 {
+		p.span.Until = Forever // also where what is read stands below what was compared
 		p.todo, p.late = []window{{Span: Span{max(p.late, p.span.Since), p.span.Until}}}, 0
 	}
 	p.avoid()
