@@ -11,7 +11,7 @@ type Habits struct {
 	exclusive bool // since and until are exclusive
 	wary      bool // it does not answer newest first, or not evenly: an answer of half as many events as the largest may be cut
 
-	part  int     // events that a part should have, as connections ended within larger answers; 0 = about three quarters of the largest answer
+	part  int     // events that a part should have, as connections ended within larger answers; 0 = four fifths of the largest answer
 	came  int     // events on this connection
 	ended bool    // an answer ended on this connection
 	bore  bool    // one did on the last connection
@@ -62,7 +62,7 @@ func (h *Habits) wasCut(n int) {
 
 // aim returns how many events a part should have.
 func (h *Habits) aim() int {
-	if whole := 3 * h.most / 4; h.part == 0 || whole < h.part {
+	if whole := 4 * h.most / 5; h.part == 0 || whole < h.part {
 		return whole
 	}
 	return h.part

@@ -13,7 +13,7 @@ import (
 // A Pager believes an answer to be complete only where the relay has given more events to another question: whichever events a relay leaves
 // out of a page, it leaves none out of one that is not full. A full answer proves nothing but itself, so the Pager asks for its times again in
 // parts, until a part is not full or is one second. The first part has about three quarters of the events that came. Where pages are cut, the
-// next parts are as long as that one was, and change with what they bring.
+// next parts are as long as four fifths of a page should take, by how dense the events before were: few are full then.
 //
 // The Pager begins each part with the last second of the part before. This costs an event or two, and shows three faults: a relay that counts
 // a second less than it is asked for, one whose pages are not all of the same size, as the Pager goes on from the oldest event that came, and one
@@ -141,7 +141,7 @@ func (p *Pager) learn(g page, t told) {
 	h := p.habits
 	begins := !t.uneven && g.newer >= fewNewer && (8*g.newer >= g.n || h.nearlyFull(g.n)) // the answer before did not begin with the newest
 	h.wary = h.wary || g.mixed || begins || g.news > 0 && !t.uneven
-	if begins || g.news > 0 {
+	if begins || g.news > 0 || t.uneven && g.newer > 0 {
 		h.wasCut(t.n)
 	}
 	p.unproven = p.unproven || t.alone && g.news > 0
@@ -230,11 +230,8 @@ func (p *Pager) split(g page, w window) {
 	n := after(g.times, from-1)
 	before := told{after: oldest, before: newest, n: g.n}
 	rest := window{of: g.n, known: n, last: g.within(from - 1), told: before}
-	if p.habits.cut > 0 || p.habits.part > 0 {
-		rest.width, rest.known = (newest-oldest)/4*3+1, 0
-		if p.habits.part > 0 {
-			rest.width = max(1, min(rest.width, (newest-oldest)*int64(p.habits.part)/int64(len(g.times))))
-		}
+	if p.habits.cut > 0 || p.habits.part > 0 { // of the oldest second there may be more
+		rest.width, rest.known = seconds(p.habits.aim(), len(g.times)-g.within(oldest), newest-oldest), 0
 	}
 	p.push(Span{w.Since, from - 1}, rest)
 	p.push(Span{from, w.Until}, window{known: len(g.times) - n, first: g.within(from), last: w.last, told: before})
@@ -247,6 +244,7 @@ func (p *Pager) complete(g page, w window, asked Span, lacks int) {
 	switch {
 	case len(g.times) > 0 && g.times[0] < asked.Until:
 		rest.Until, next.known = g.times[0], after(g.times, g.times[0])
+		next.told = told{after: rest.Until, before: rest.Until, n: g.n, uneven: true}
 	case below:
 		rest.Until = asked.Until - 1
 	}
@@ -260,18 +258,23 @@ func (p *Pager) complete(g page, w window, asked Span, lacks int) {
 	}
 }
 
-// widen returns how many seconds of a window to ask for after a part of it brought n events.
+// widen returns how many seconds of a window to ask for after a part of it brought n events. It goes a quarter of the way to the length in which that
+// part would have had as many events as it should: one answer says little of the next. Where hardly anything came, all is asked.
 func (p *Pager) widen(w window, n int) int64 {
-	switch {
+	switch aim := p.habits.aim(); {
 	case w.width == 0 || w.width > longest:
 		return 0
 	case w.lost > 0:
 		return 2 * w.width
-	case 3*n < p.habits.aim():
+	case 3*n < aim:
 		return 0
+	default:
+		return max(1, w.width+(min(seconds(aim, n, w.width), 4*w.width)-w.width)/4)
 	}
-	return max(1, w.width*int64(p.habits.aim())/int64(max(n, 1)))
 }
+
+// seconds returns in how many seconds so many events are to be expected as a part should have, where n came in so many seconds.
+func seconds(aim, n int, in int64) int64 { return max(1, min(in, longest)*int64(aim)/int64(max(n, 1))) }
 
 const longest = 1 << 40 // seconds of a part; more is all
 
