@@ -61,13 +61,17 @@ func TestWhatHasEndedMayBeMeant(t *testing.T) {
 	for i := range 4 {
 		e.Add(fmt.Sprint(i), time.Duration(i)*time.Second)
 	}
-	e.Answered("1")
+	e.Answered("3")
 	for _, at := range []time.Duration{4 * time.Second, 7 * time.Second} {
 		if !e.Meant(at) {
 			t.Errorf("at %v nothing is meant", at)
 		}
 	}
-	if e.Meant(8*time.Second + 1) {
+	if e.Meant(8 * time.Second) {
+		t.Error("what the relay has answered is meant")
+	}
+	e.Add("late", 9*time.Second)
+	if e.Meant(14*time.Second + 1) {
 		t.Error("it is meant for ever")
 	}
 	for i := range 2 * MostCloses {
