@@ -15,7 +15,7 @@ import (
 var codePages = attack{
 	name:    "code-pages",
 	hosts:   true,
-	does:    "40 addresses, 2 at a time each: pages of a folder of 20,000 files, of files of 300 KB with colours, of commits that change all of such a file, of histories, of what is not there, each of another of 150 commits",
+	does:    "40 addresses, 2 at a time each: pages of a folder of 20,000 files, of files of 125 KB with colours, of commits that change all of such a file and of one of 950 lines, of histories, of what is not there, each of another of 150 commits",
 	bound:   "pages are made one for two processors, in turns of who had least made; who asks pays for the time of git and of colours; git has limits, and what was made is kept by content",
 	prepare: preparePages,
 	strike: func(ctx context.Context, s *scene) error {
@@ -36,7 +36,7 @@ var codePages = attack{
 var reviewPages = attack{
 	name:    "review-pages",
 	hosts:   true,
-	does:    "40 addresses, 2 at a time each: the pages of 100 pull requests, each of up to 150 commits with a difference of 600 KB, lists of them that search for other words each time, and feeds of threads, commits and tags",
+	does:    "40 addresses, 2 at a time each: the pages of 100 pull requests, each of up to 150 commits with a difference of 400 KB, lists of them that search for other words each time, and feeds of threads, commits and tags",
 	bound:   "the same; lists and threads are read within the steps of a page",
 	prepare: preparePages,
 	strike: func(ctx context.Context, s *scene) error {
@@ -102,16 +102,14 @@ var pagesRepo = sync.OnceValue(func() (r struct {
 	p := packOf(file, big)
 	var parents []gitwire.ObjectID
 	for i := range 150 {
-		var b strings.Builder
-		for n := range 4500 {
-			fmt.Fprintf(&b, "func f%d_%d(a int) (string, error) { return \"text\", g(%d) } // why\n", i, n, n*i)
-		}
-		code := blob("package main\n\n" + b.String())
-		sum, bigSum := code.sum(), big.sum()
-		dir := object{treeSort, append(append([]byte("40000 big\x00"), bigSum[:]...), append([]byte("100644 code.go\x00"), sum[:]...)...)}
+		code, part := goCode(i, 1750), goCode(i, 950)
+		sum := big.sum()
+		dir := object{treeSort, append([]byte("40000 big\x00"), sum[:]...)}
+		dir.body = append(dir.body, tree(code.sum(), "code.go").body...)
+		dir.body = append(dir.body, tree(part.sum(), "part.go").body...)
 		c := commit(dir.id(), int64(i), parents...)
 		parents = []gitwire.ObjectID{c.id()}
-		for _, o := range []object{code, dir, c} {
+		for _, o := range []object{code, part, dir, c} {
 			p.add(o.sort, nil, o.body)
 		}
 		r.refs = append(r.refs, ref{fmt.Sprintf("refs/heads/b%03d", i), c.id()})
@@ -119,6 +117,15 @@ var pagesRepo = sync.OnceValue(func() (r struct {
 	r.pack, r.refs = p.end(), append(r.refs, ref{mainRef, r.refs[0].id})
 	return r
 })
+
+// goCode is so many lines of Go, of which no two are the same.
+func goCode(number, lines int) object {
+	var b strings.Builder
+	for n := range lines {
+		fmt.Fprintf(&b, "func f%d_%d(a int) (string, error) { return \"text\", g(%d) } // why\n", number, n, n*number)
+	}
+	return blob(b.String())
+}
 
 // pagesPulls are pull requests of these branches.
 var pagesPulls = sync.OnceValue(func() (all []*nostr.Event) {

@@ -2,6 +2,7 @@ package repopage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"html/template"
@@ -113,16 +114,17 @@ func (p *Pages) lines(ctx context.Context, c *code, x *gitread.Place, v *blobSho
 	key := sha256.Sum256(slices.Concat([]byte("code "+name+"\x00"), x.Data))
 	html, ok := p.texts.get(key, p.Now())
 	if !ok {
-		end, err := p.place(ctx, c.of, c.from)
-		if err != nil {
+		err := p.inSpells(ctx, c, colourTime, func(late func() bool) {
+			if html, ok = p.texts.get(key, p.Now()); !ok { // nobody made it meanwhile
+				html = withNumbers(highlight.Lines(name, string(x.Data), late))
+			}
+		})
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
-		begun := time.Now()
-		late := func() bool { return ctx.Err() != nil || time.Since(begun) > colourTime }
-		html = withNumbers(highlight.Lines(name, string(x.Data), late))
-		c.b.visitor.ChargeTime(time.Since(begun))
-		end()
-		p.texts.put(key, html, time.Time{})
+		if !ok {
+			p.texts.put(key, html, time.Time{})
+		}
 	}
 	v.Lines = []template.HTML{html}
 	return nil

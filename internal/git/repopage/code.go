@@ -107,12 +107,13 @@ func (p *Pages) code(w http.ResponseWriter, req *http.Request, of nip34.Address,
 		}
 		a.page.Path, a.page.Name, a.Type = c.home, c.name, web.HTML
 		a.page.Canonical = p.Service.CloneURL(of.PubKey, of.D) + "/" + section + "/" + c.rest
-		a.Body, err = p.render(a.page)
+		if html, ok := p.texts.get(a.key, p.Now()); ok { // somebody made it meanwhile
+			a.Body = []byte(html)
+		} else if a.Body, err = p.render(a.page); err == nil && a.key != ([sha256.Size]byte{}) {
+			p.texts.put(a.key, template.HTML(a.Body), time.Time{})
+		}
 		if end(); err != nil {
 			return err
-		}
-		if a.key != ([sha256.Size]byte{}) {
-			p.texts.put(a.key, template.HTML(a.Body), time.Time{})
 		}
 	}
 	if n := int64(len(a.Body)); n > largeBody {

@@ -15,6 +15,7 @@ const (
 	placesAll = 256 // of all addresses
 	placesOne = 16  // of one, or of one network
 	placeTime = 20 * time.Second
+	spellTime = 20 * time.Millisecond
 )
 
 // newPlaces has half of the processors make pages. Who has made graspd work least for pages lately goes first.
@@ -27,6 +28,34 @@ func newPlaces(now func() time.Time) *fair.Account {
 // newBodies bounds the memory of answers that are being sent.
 func newBodies(now func() time.Time) *fair.Account {
 	return fair.New(fair.Config{Name: "bytes of large answers", Total: sendBodies, Network: sendBodies / 4, Now: now, Places: placesAll, PlacesOne: placesOne, Most: placeTime})
+}
+
+// inSpells does long work with a place among the pages that are being made, which it leaves to whoever waits each spellTime. The work asks late
+// again and again whether there is no time left: it has most, without that in which others had their turns. The visitor pays for it.
+func (p *Pages) inSpells(ctx context.Context, c *code, most time.Duration, work func(late func() bool)) error {
+	end, err := p.place(ctx, c.of, c.from)
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	pause := func() {
+		spell := time.Since(begun)
+		c.b.visitor.ChargeTime(spell)
+		most -= spell
+		end()
+	}
+	work(func() bool {
+		if err == nil && time.Since(begun) >= spellTime {
+			pause()
+			if end, err = p.place(ctx, c.of, c.from); err != nil {
+				end = func() {}
+			}
+			begun = time.Now()
+		}
+		return err != nil || ctx.Err() != nil || time.Since(begun) > most
+	})
+	pause()
+	return err
 }
 
 // place waits for a place among the pages that are being made. It fails with a fair.Refusal, or with the cause of ctx. The caller calls end when
