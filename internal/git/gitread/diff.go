@@ -12,7 +12,11 @@ import (
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
-const mostDiff = 2 << 20 // bytes of a diff, with the list of its files
+const (
+	mostDiff = 2 << 20 // bytes of a diff, with the list of its files
+	// MostChanged is how many lines of a file may have changed whose hunks Diff reads.
+	MostChanged = 2000
+)
 
 // emptyTree is the id of a directory without entries, which git knows without having it.
 var emptyTree = func() gitwire.ObjectID {
@@ -43,6 +47,7 @@ type FileDiff struct {
 	Binary           bool
 	Hunks            []Hunk
 	Cut              bool // the diff became too large before this file
+	Large            bool // more than MostChanged lines have changed, and there are no Hunks
 }
 
 // Path returns the path that the file has, or had before it was deleted.
@@ -140,9 +145,11 @@ func parseRaw(s string) (f FileDiff, rest string, ok bool) {
 	if f.Old, rest, ok = strings.Cut(rest, "\x00"); !ok {
 		return f, s, false
 	}
+	f.Old = strings.Clone(f.Old) // so that it does not keep all that git has printed
 	switch f.New = f.Old; f.Status {
 	case 'R', 'C':
 		f.New, rest, ok = strings.Cut(rest, "\x00")
+		f.New = strings.Clone(f.New)
 	case 'A':
 		f.Old = ""
 	case 'D':
@@ -190,7 +197,12 @@ func (d *Diff) patch(s string, cut bool) error {
 			}
 			continue
 		}
+		f.Large = f.Added+f.Deleted > MostChanged
 		for _, part := range parts[:n] {
+			if f.Large {
+				d.size -= 3 * len(part)
+				continue
+			}
 			hunks, err := ParseFile(part)
 			if err != nil {
 				return err

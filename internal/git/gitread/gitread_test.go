@@ -268,6 +268,24 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// The lines of a file that has changed too much for a page are counted, and not read; those of the file behind it are.
+func TestLargeFilesOfADifference(t *testing.T) {
+	w := newWorld(t, repotest.Commit("main", "Many", 1000, "", "100644 a", strings.Repeat("x\n", gitread.MostChanged), "100644 b", strings.Repeat("x\n", gitread.MostChanged+1), "100644 c", "x\n"))
+	d, err := w.r.Diff(t.Context(), w.visit, gitwire.ObjectID{}, w.ID("main"))
+	if err != nil || len(d.Files) != 3 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	for i, want := range []int{gitread.MostChanged, 0, 1} {
+		f, n := d.Files[i], 0
+		for _, h := range f.Hunks {
+			n += len(h.Lines)
+		}
+		if n != want || f.Large != (want == 0) || f.Large && f.Added != gitread.MostChanged+1 {
+			t.Errorf("%s: %d lines of +%d, %v", f.New, n, f.Added, f.Large)
+		}
+	}
+}
+
 func TestMerge(t *testing.T) {
 	w := newWorld(t, history)
 	main := w.ID("main")

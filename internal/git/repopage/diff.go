@@ -12,12 +12,12 @@ import (
 
 // Bounds of what a page shows of a difference.
 const (
-	mostFiles     = 300       // files with a place of their own
-	openLines     = 1000      // lines of files that are unfolded
-	mostFileLines = 2000      // lines of one file
-	mostAllLines  = 6000      // lines of all files
-	mostAllText   = 400 << 10 // bytes of these
-	mostLineText  = 1000      // bytes of one
+	mostFiles     = 300                 // files with a place of their own
+	openLines     = 1000                // lines of files that are unfolded
+	mostFileLines = gitread.MostChanged // lines of one file
+	mostAllLines  = 6000                // lines of all files
+	mostAllText   = 400 << 10           // bytes of these
+	mostLineText  = 1000                // bytes of one
 )
 
 // diffShown is a difference as the template "diff" shows it.
@@ -87,6 +87,9 @@ func fileOf(f *gitread.FileDiff, left *room) fileShown {
 		x.Mode = kindOf(f.OldMode) + " → " + kindOf(f.NewMode)
 	}
 	n := 0
+	if f.Large {
+		n = f.Added + f.Deleted
+	}
 	for _, h := range f.Hunks {
 		n += len(h.Lines)
 	}
