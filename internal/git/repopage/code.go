@@ -61,7 +61,7 @@ type answer struct {
 
 // before returns the page of a commit that was made before, or else the key under which this one is to be kept. variant says which it is of those
 // with the same path.
-func (p *Pages) before(c *code, s spot, variant string) (a answer, ok bool) {
+func (c *code) before(p *Pages, s spot, variant string) (a answer, ok bool) {
 	a.key = sha256.Sum256([]byte(strings.Join([]string{"page", c.home, c.name, c.rest, s.Commit.String(), variant}, "\x00")))
 	html, ok := p.texts.get(a.key, p.Now())
 	if ok {

@@ -100,7 +100,7 @@ func (p *Pages) commit(ctx context.Context, c *code) (a answer, err error) {
 	if err := c.led(ctx, p, id); err != nil {
 		return a, err
 	}
-	a, ok := p.before(c, spot{Commit: id, Fixed: true}, "")
+	a, ok := c.before(p, spot{Commit: id, Fixed: true}, "")
 	if ok {
 		return a, nil
 	}

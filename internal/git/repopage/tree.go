@@ -43,7 +43,7 @@ func (p *Pages) tree(ctx context.Context, c *code) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	a, ok := p.before(c, s, strconv.Itoa(number))
+	a, ok := c.before(p, s, strconv.Itoa(number))
 	if ok {
 		return a, nil
 	}
