@@ -38,7 +38,13 @@ func (p *pusher) run() {
 			p.tooSoon(wait)
 			return
 		}
-		whole := p.gather()
+		whole, err := p.gather()
+		if err != nil {
+			p.pack.err = err
+			text := complaint(err, p.most)
+			p.report(PushResult{Unpack: text, Outcomes: p.push.RefuseAll(text)})
+			return
+		}
 		if turn = p.x.uploads.ask(p.x.from.Visitor, p.x.party(), p.raw, whole); turn == nil {
 			p.busy()
 			return
@@ -61,16 +67,15 @@ func (p *pusher) run() {
 	}
 }
 
-// gather reads a body that is known to be small before the push asks for a turn, and reports whether it came to its end. What is wrong with the
-// body its reader hears.
-func (p *pusher) gather() (whole bool) {
+// gather reads a body that is known to be small before the push asks for a turn, and reports whether it is all here.
+func (p *pusher) gather() (whole bool, err error) {
 	n := p.x.req.ContentLength
 	if n < 0 || n > gatherBytes || p.x.req.Header.Get("Content-Encoding") != "" || p.x.hold(int(n+unitBytes-1)/unitBytes) != nil {
-		return false
+		return false, nil
 	}
 	b, err := io.ReadAll(p.pack.src)
-	p.pack.src = bufio.NewReader(io.MultiReader(bytes.NewReader(b), p.pack.src))
-	return err == nil
+	p.pack.src = bufio.NewReader(bytes.NewReader(b))
+	return true, err
 }
 
 // await waits for a turn, and reports whether uploadWait passed first. It fails when the client has left.

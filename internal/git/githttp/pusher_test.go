@@ -702,8 +702,9 @@ func TestAPusherThatLeaves(t *testing.T) {
 		synctest.Wait()
 		amid.Close()
 		synctest.Wait()
-		for _, sent := range []string{"", "pack", "the pack"} { // nothing, a part, all of it
-			c := w.send(t, stranger, w.commands(), 8)
+		whole := strings.Repeat("p", 128<<10)
+		for _, sent := range []string{"", "pack", whole} { // nothing, a part, all of it
+			c := w.send(t, stranger, w.commands(), len(whole))
 			c.send(sent)
 			synctest.Wait()
 			c.Close()
