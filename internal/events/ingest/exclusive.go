@@ -35,15 +35,12 @@ type exclusiveRequest struct {
 }
 
 // exclusiveQueue has the work that waits. Parties have turns: who wants the writer for much keeps nobody waiting who wants it once.
-type exclusiveQueue struct {
-	fair.Turns[string, *exclusiveRequest]
-}
+type exclusiveQueue = fair.Turns[string, *exclusiveRequest]
 
-// Exclusively makes the writer call work between events, in the writer's goroutine and with its own batch. The work is that of a party: a network of
-// clients, or an owner; "" is graspd itself. When Exclusively returns nil, all that work did is durable. After an error nothing of it has happened; the
-// error is the work's, the store's, ctx's cause, or ErrStopped.
-// Everybody waits for work, so it must be short and must not wait for the door. Work that returns a refdb.Fault is called again, without the
-// event over which that is. Run must be running.
+// Exclusively makes the writer call work between events, in the writer's goroutine and with its own batch. The work is that of a party: a network
+// of clients, or an owner; "" is graspd itself. When Exclusively returns nil, all that work did is durable. After an error nothing of it has
+// happened; the error is the work's, the store's, ctx's cause, or ErrStopped. Everybody waits for work, so it must be short and must not wait for
+// the door. Work that returns a refdb.Fault is called again, without the event over which that is. Run must be running.
 func (d *Door) Exclusively(ctx context.Context, party string, work func(*Exclusive) error) error {
 	return d.hold(ctx, &d.exclusive, party, work)
 }

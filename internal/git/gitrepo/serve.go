@@ -43,7 +43,8 @@ func partial(f *gitwire.Fetch) bool {
 // attributes of an archive: no file has placeholders replaced, for which git would run gpg, or walk the whole history.
 const attributes = "* -export-subst\n"
 
-// Archive writes the files of a commit as a .tar.gz to out, within a directory of that name (see gitproc.Archive), without those that .gitattributes says are not exported.
+// Archive writes the files of a commit as a .tar.gz to out, within a directory of that name (see gitproc.Archive). It leaves out the files that
+// .gitattributes says are not exported.
 func (d *Disk) Archive(ctx context.Context, repo ID, commit gitwire.ObjectID, name, party string, out io.Writer) error {
 	q, err := d.newQuarantine(repo) // a directory without objects of its own, as what info/attributes says there counts more than what files say
 	if err != nil {

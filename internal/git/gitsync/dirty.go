@@ -135,7 +135,7 @@ func (s *Sync) hear() {
 	}
 }
 
-// lookedUpTo notes that whatever the changes up to a number have changed was looked at.
+// lookedUpTo notes that lookAround has looked at whatever the changes of rows up to a number concern.
 func (s *Sync) lookedUpTo(at uint64) {
 	if s.counts.sweeps.Load() > 0 && !s.behind {
 		s.upToLooked.Store(at)
