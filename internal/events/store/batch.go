@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store/index"
 	"github.com/graspd/graspd/internal/events/store/layout"
@@ -139,7 +137,7 @@ func (b *Batch) Commit() (layout.Seq, error) {
 	if err := b.s.roomFor(2 * b.w.Len()); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
-	if err := b.s.apply(b.s.engine, b.w); err != nil {
+	if err := b.s.commit(b.s.engine, b.w); err != nil {
 		b.s.engine.lost = slices.Clone(b.w.Repr())
 		return 0, fmt.Errorf("commit: %w", err)
 	}
@@ -150,17 +148,6 @@ func (b *Batch) Commit() (layout.Seq, error) {
 	b.s.ageFrom = b.unused.ageFrom
 	b.s.publish(b.counters, b.epoch, b.entries, b.told)
 	return b.counters.Head, nil
-}
-
-// apply writes and syncs. An error here leaves open what a restart will find, so it stops the store.
-func (s *Store) apply(e *engine, w *pebble.Batch) error {
-	if err := s.failureOf(e); err != nil {
-		return err
-	}
-	if err := w.Commit(pebble.Sync); err != nil {
-		return s.fail(e, err)
-	}
-	return s.failureOf(e) // the guard of the disk tells nobody else
 }
 
 // Discard drops the batch unless it was committed. The caller may call it more than once.

@@ -60,7 +60,7 @@ func (s *Store) KeepNotes(set map[string][]byte, remove []string) (err error) {
 	if err := s.roomFor(2 * w.Len()); err != nil {
 		return fmt.Errorf("keep notes: %w", err)
 	}
-	if err := s.apply(e, w); err != nil {
+	if err := s.commit(e, w); err != nil {
 		return fmt.Errorf("keep notes: %w", err)
 	}
 	return nil

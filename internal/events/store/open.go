@@ -23,7 +23,7 @@ func Open(o Options) (*Store, error) {
 }
 
 func newStore(o Options) *Store {
-	return &Store{opt: o.withDefaults(), changed: make(chan struct{}), rowsChanged: newChanges(), sketch: index.NewSketch()}
+	return &Store{opt: o.withDefaults(), committing: make(chan struct{}, 1), changed: make(chan struct{}), rowsChanged: newChanges(), sketch: index.NewSketch()}
 }
 
 func (s *Store) open() error {
@@ -98,10 +98,7 @@ func (s *Store) prepare() (c layout.Counters, epoch uint32, err error) {
 	if err := w.DeleteRange([]byte{layout.TableRemoved}, []byte{layout.TableRemoved + 1}, nil); err != nil {
 		return c, 0, err
 	}
-	if err := w.Commit(pebble.Sync); err != nil {
-		return c, 0, err
-	}
-	return c, epoch, s.Failure()
+	return c, epoch, s.commit(s.engine, w)
 }
 
 // hasFormat reports whether the store has a format yet, which must be one that is read.

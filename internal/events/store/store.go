@@ -36,6 +36,8 @@ type Store struct {
 
 	sketch *index.Sketch
 
+	committing chan struct{} // has one while a commit is under way
+
 	mu      sync.Mutex // guards what follows; never held across I/O
 	engine  *engine    // what is written to
 	cur     *state     // what readers see: the last durable state
@@ -197,7 +199,7 @@ func (s *Store) sign() error {
 	if err := w.Set(layout.MetaKey(layout.MetaCounters), s.cur.counters.Append(nil), nil); err != nil {
 		return err
 	}
-	return s.apply(s.engine, w)
+	return s.commit(s.engine, w)
 }
 
 // mayClose is called with mu held.

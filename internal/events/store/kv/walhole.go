@@ -10,8 +10,9 @@ type holes struct {
 
 type hole struct{ at, records int } // where it begins; how many whole records come behind it
 
-// underWay is how many commits wait for the disk at once, at most: one of events, one of notes. So the first was durable when a third one was
-// written. The engine itself tells less than the truth about that: it leaves out what it wrote as full blocks.
+// underWay is how many commits wait for the disk at once, at most. The store makes one at a time, and in logs of other versions notes did not
+// wait for events: so the first was durable when a third one was written. The engine itself tells less than the truth about that: it leaves
+// out what it wrote as full blocks.
 const underWay = 2
 
 // lost takes note that nothing can be read at a place.
