@@ -15,6 +15,7 @@ type eventReader struct {
 	service      grasp.Service // where announcements list this relay
 	contributors bool          // pull requests may name contributed repositories too
 	claims       claims
+	states       states
 }
 
 // undone forgets what was read of the dropped batch, as the store will give its numbers to other events.
@@ -22,7 +23,7 @@ func (r *eventReader) undone() { r.claims.forget() }
 
 // family reads all announcements with an identifier.
 func (r *eventReader) family(t snapshot, d string) (*family, error) {
-	f := &family{t: t, d: d}
+	f := &family{t: t, states: &r.states, d: d}
 	listings, err := t.listings(d)
 	if err != nil {
 		return nil, fmt.Errorf("announcements of %.40q: %w", d, err)

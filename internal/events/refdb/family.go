@@ -13,6 +13,7 @@ import (
 // family has all announcements with one identifier.
 type family struct {
 	t              snapshot
+	states         *states
 	d              string
 	served         []refs.Announcement
 	waiting        []refs.Announcement
@@ -25,7 +26,7 @@ type family struct {
 
 // with returns the family as it will be when a is served too.
 func (f *family) with(a refs.Announcement) *family {
-	g := family{t: f.t, d: f.d, served: f.served, waiting: f.waiting}
+	g := family{t: f.t, states: f.states, d: f.d, served: f.served, waiting: f.waiting}
 	g.served = append(g.served[:len(g.served):len(g.served)], a)
 	listings := make([]grasp.Listing, 0, len(g.served)+len(g.waiting))
 	for _, x := range g.served {
@@ -93,26 +94,32 @@ func (f *family) together(author nostr.PubKey) []nostr.PubKey {
 // state returns the served state of an author, or the waiting one where waiting is set; nil where there is none, or a malformed one.
 func (f *family) state(author nostr.PubKey, waiting bool) (*refs.State, error) {
 	address := nip34.Address{Kind: nip34.KindState, PubKey: author, D: f.d}.String()
-	var e *nostr.Event
-	var err error
 	if waiting {
-		var stamp nostr.Stamp
-		var ok bool
-		if stamp, ok, err = f.t.WaitingAt(address); ok && err == nil {
-			w, failed := f.t.Waiting(stamp.ID)
-			e, err = w.Event, failed
+		at, ok, err := f.t.WaitingAt(address)
+		if err != nil || !ok {
+			return nil, err
 		}
-	} else {
-		e, _, err = f.t.At(address)
+		s, err := f.states.read(at.ID, func() (*nostr.Event, error) {
+			w, err := f.t.Waiting(at.ID)
+			return w.Event, err
+		})
+		if err != nil || s.expires <= f.t.now().Unix() {
+			return nil, err
+		}
+		return s.state, nil
 	}
-	if e == nil || err != nil || waiting && expired(f.t, e) {
+	at, ok, err := f.t.Newest(address)
+	if ok && err == nil {
+		ok, err = f.t.Has(at.ID)
+	}
+	if err != nil || !ok {
 		return nil, err
 	}
-	s, err := refs.ReadState(e)
-	if err != nil {
-		return nil, nil // the state was stored by a version that did not refuse malformed states
-	}
-	return &s, nil
+	s, err := f.states.read(at.ID, func() (*nostr.Event, error) {
+		e, _, err := f.t.Get(at.ID)
+		return e, err
+	})
+	return s.state, err
 }
 
 // dirOf returns the directory of a repository, the zero Dir if it has no data.

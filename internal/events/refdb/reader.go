@@ -16,6 +16,7 @@ type snapshot interface {
 	Addresses
 	Rows
 	Has(nostr.ID) (bool, error)
+	Newest(address string) (nostr.Stamp, bool, error)
 	EachWaitingAnnouncement(d string, do func(store.Seq) error) error
 	WaitingEvent(store.Seq) (*nostr.Event, error)
 

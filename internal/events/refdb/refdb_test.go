@@ -756,3 +756,40 @@ func TestWhatWaitsOfManyIsJudgedAtOnce(t *testing.T) {
 		t.Errorf("asked for %d and %d times", asked[0], asked[1])
 	}
 }
+
+// Of those who come to decide at once, the newest state rules.
+func TestTheNewestOfManyStatesRules(t *testing.T) {
+	d := newDesk(t)
+	repo := d.hosted()
+	for by := byte(3); by < 6; by++ {
+		theirs, name := d.announcement(by, "d", 1), fmt.Sprint("by", by)
+		d.wants(refs.Wait, theirs, d.stateOf(by, "d", name+"=1"))
+		if v := d.push(theirs, by, branch(name, 0, 1)); v.Refused() {
+			t.Fatalf("%+v", v)
+		}
+	}
+	d.shows(repo, "main=1")
+	d.wants(refs.Store, d.announcement(1, "d", 5, 4, 3))
+	d.shows(repo, "by5=1")
+}
+
+// What is remembered of a state that waits is no longer than the state is to be.
+func TestAWaitingStateThatExpires(t *testing.T) {
+	d := newDesk(t)
+	repo := d.hosted()
+	state := d.stateOf(1, "d", "main=2")
+	state.Tags = append(state.Tags, nostr.Tag{"expiration", fmt.Sprint(time.Now().Add(time.Hour).Unix())}) // by the store's clock, too
+	state.ID = state.ComputeID()
+	d.wants(refs.Wait, state)
+	for _, want := range []bool{false, true} {
+		p := refs.Push{Commands: []gitwire.Command{branch("main", 1, 2)}}
+		d.must(d.turn(func(t refdb.Turn) error {
+			o, err := d.ledger.Open(t, addressOf(repo), p)
+			if o.Refused() != want {
+				d.Errorf("refused: %v, %+v", o.Refused(), o.Results)
+			}
+			return err
+		}))
+		d.now = time.Now().Add(2 * time.Hour)
+	}
+}

@@ -196,7 +196,7 @@ func (l *Ledger) project(t Turn, f *family, owner nostr.PubKey, served bool, x *
 func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullRequest) (refs.Change, error) {
 	members := f.servedCouncils.Of(r.Of.PubKey)
 	c := refs.Change{Members: members, PullRequests: tips, Gone: x.gone}
-	states := x.states
+	states := slices.Clone(x.states)
 	if x.renews(f.servedCouncils, r.Of.PubKey) {
 		states = nil
 		for _, pk := range members.Members {
@@ -209,6 +209,7 @@ func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullReq
 			}
 		}
 	}
+	slices.SortFunc(states, newestFirst) // of those that are complete the newest rules: no older one is looked up
 	for _, s := range states {
 		if !members.Has(s.Author) || r.Refs.Ruled && members.Has(r.Refs.Author) && !s.Newer(r.Refs.Stamp) {
 			continue
@@ -218,8 +219,19 @@ func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullReq
 			return c, err
 		}
 		if ok {
-			c.States = append(c.States, s)
+			c.States = []refs.State{s}
+			break
 		}
 	}
 	return c, nil
+}
+
+func newestFirst(a, b refs.State) int {
+	switch {
+	case a.Newer(b.Stamp):
+		return -1
+	case b.Newer(a.Stamp):
+		return 1
+	}
+	return 0
 }

@@ -19,7 +19,7 @@ type Projection struct {
 // Change says what has come and gone since a Projection was made.
 type Change struct {
 	Members      *grasp.Set    // who decides for the repository now
-	States       []State       // served ones that are complete here: all of them after a change of Members, else at least the new ones
+	States       []State       // served ones that are complete here: the newest by Members, after a change of Members of all, else at least of the new ones
 	PullRequests []PullRequest // served ones whose tips are complete in this repository: at least the new ones
 	Gone         []nostr.ID    // pull requests that are served no more
 }
