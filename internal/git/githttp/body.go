@@ -285,10 +285,10 @@ const (
 
 // metered reads a request for its parser, and takes units of memory for it. The first unit is for free, as that of a request. Before each other
 // one the client pays with what the address may use. What has come of it is parsed while the address has its turn, and the client pays for the
-// time that this takes beyond. The turn is given up whenever the parser reads on, as the next bytes may take a while to come.
+// time that this takes beyond. The turn is given up whenever the parser reads on and no bytes are here, as the next ones may take a while to come.
 type metered struct {
 	x    *exchange
-	src  io.Reader
+	src  *bufio.Reader
 	left int // bytes of the unit that are not read yet
 	got  int // units
 
@@ -297,7 +297,9 @@ type metered struct {
 }
 
 func (m *metered) Read(p []byte) (int, error) {
-	m.rest()
+	if m.src.Buffered() == 0 || m.left == 0 {
+		m.rest()
+	}
 	if m.left == 0 {
 		if err := m.pay(); err != nil {
 			return 0, err
@@ -305,7 +307,7 @@ func (m *metered) Read(p []byte) (int, error) {
 	}
 	n, err := m.src.Read(p[:min(len(p), m.left)])
 	m.left -= n
-	if m.got > 1 {
+	if m.got > 1 && m.end == nil {
 		if failed := m.turn(); failed != nil {
 			return 0, failed
 		}
