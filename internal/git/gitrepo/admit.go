@@ -27,6 +27,30 @@ func (d *Disk) Admit(from Quarantine, repo ID) error {
 	return nil
 }
 
+// Prepare makes the directory of a repository that is to come, durably: that takes longer than Admit, which finds it then. Whoever does not admit
+// anything calls unneeded, which removes the directory while nothing is in it.
+func (d *Disk) Prepare(repo ID) (unneeded func() error, err error) {
+	_, unlock := d.inUse.lock(repo)
+	defer unlock()
+	if err := d.dir.begin(repo); err != nil {
+		return nil, fmt.Errorf("preparing repository %s: %w", repo, errors.Join(err, d.dir.root.RemoveAll(repo.path())))
+	}
+	return func() error { return d.unprepare(repo) }, nil
+}
+
+func (d *Disk) unprepare(repo ID) error {
+	_, unlock := d.inUse.lock(repo)
+	defer unlock()
+	packs, err := d.dir.list(repo.path() + "/objects/pack")
+	if err == nil && len(packs) == 0 {
+		err = d.dir.root.RemoveAll(repo.path())
+	}
+	if err != nil {
+		return fmt.Errorf("repository %s, which is not needed: %w", repo, noted(err))
+	}
+	return nil
+}
+
 // standsAlone fails where a quarantine builds on what a repository does not have.
 func (d *Disk) standsAlone(q *quarantine, repo ID) error {
 	if q.needsOther {
@@ -41,17 +65,10 @@ func (d *Disk) standsAlone(q *quarantine, repo ID) error {
 
 // linkPack links the pack, and then its index, by which git finds it.
 func (d *Disk) linkPack(q *quarantine, repo ID, r *repository) error {
-	dir := repo.path()
-	there, err := d.dir.exists(repo)
-	if err == nil && !there {
-		if err = d.dir.skeleton(dir); err == nil {
-			err = d.dir.sync(dir, dir+"/objects", dir[:len("ab/cd")], dir[:len("ab")], ".")
-		}
-	}
-	if err != nil {
+	if err := d.dir.begin(repo); err != nil {
 		return err
 	}
-	packs := dir + "/objects/pack/"
+	packs := repo.path() + "/objects/pack/"
 	defer d.packs.drop(repo)
 	d.clones.forget(repo)
 	if r.maintenance != nil {

@@ -25,6 +25,19 @@ func (d *directory) skeleton(dir string) error {
 	return d.replace(dir+"/HEAD", []byte(noHead))
 }
 
+// begin makes the directory of a repository that has none, durably.
+func (d *directory) begin(repo ID) error {
+	there, err := d.exists(repo)
+	if err != nil || there {
+		return err
+	}
+	dir := repo.path()
+	if err := d.skeleton(dir); err != nil {
+		return err
+	}
+	return d.sync(dir, dir+"/objects", dir[:len("ab/cd")], dir[:len("ab")], ".")
+}
+
 // replace writes a file whole: readers and kills see the old one or this one. Its directory is not made durable.
 func (d *directory) replace(name string, content []byte) error {
 	d.changes()

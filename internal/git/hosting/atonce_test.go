@@ -58,6 +58,9 @@ func TestPushesAtOnceKeepToTheBounds(t *testing.T) {
 			if n, bytes, err := w.host.Kept(); n != 1 || bytes <= 0 || bytes > 2000 || err != nil {
 				t.Errorf("%d repositories with %d bytes, %v", n, bytes, err)
 			}
+			if heads := ok(filepath.Glob(filepath.Join(w.dir, "??/??/*/HEAD"))); len(heads) != 1 {
+				t.Errorf("directories of repositories: %q", heads)
+			}
 		})
 	}
 }

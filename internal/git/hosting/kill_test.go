@@ -695,3 +695,19 @@ func TestAStopLeavesNothingDue(t *testing.T) {
 		m.end()
 	})
 }
+
+// The directory of a repository is made before the writer's turn, and once.
+func TestARepositoryIsPreparedForItsFirstData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := toldStory(t, nil)
+		s.rest()
+		prepared, begun := s.disk.Calls("Prepare"), map[gitrepo.ID]bool{}
+		for _, of := range []nip34.Address{s.first, s.second} {
+			begun[gitrepo.ID(s.row(of).Dir)] = true
+		}
+		if prepared != len(begun) || s.disk.Calls("Admit") <= prepared || s.disk.Calls("Unneeded") > 0 {
+			t.Errorf("%d prepared, %d of them not needed, for %d repositories that packs came to %d times", prepared, s.disk.Calls("Unneeded"), len(begun), s.disk.Calls("Admit"))
+		}
+		s.end()
+	})
+}

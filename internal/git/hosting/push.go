@@ -354,54 +354,6 @@ func (p *push) show(ctx context.Context) error {
 	return err
 }
 
-// arrive has the writer move what a quarantine holds into the repository and serve the events that waited for it. It is work of a party.
-func (h *Host) arrive(ctx context.Context, party string, a refdb.Arrival, q gitrepo.Quarantine) (refs.Verdict, error) {
-	dir, err := gitrepo.NewID(h.cfg.Rand)
-	if err != nil {
-		return refs.Verdict{}, err
-	}
-	a.Dir = refdb.Dir(dir)
-	undo := func() {}
-	var into refdb.Dir // where the packs came to
-	a.Admit = func(d refdb.Dir) (err error) {
-		into = d
-		if undo, err = h.quotas.countIn(a.Of.PubKey, d == a.Dir, a.Bytes); err != nil {
-			return err
-		}
-		return h.cfg.Disk.Admit(q, gitrepo.ID(d))
-	}
-	a.Admit = once(a.Admit)
-	var arrived refdb.Arrived
-	err = h.turn(ctx, party, a.Push, func(t *ingest.Exclusive) (err error) {
-		if arrived, err = h.ledger.Arrive(t.Turn, a); err != nil {
-			return err
-		}
-		return t.Serve(arrived.Release)
-	})
-	if err == nil && !arrived.Known {
-		err = reason{Gone, "the repository went while you pushed: publish its announcement again"}
-	}
-	if err != nil {
-		undo()
-	} else if !into.IsZero() {
-		h.crowded(a.Of, into)
-	}
-	return arrived.Verdict, err
-}
-
-// once returns work that is done when it has succeeded: the door may take a turn again, without an event over which it has failed.
-func once(work func(refdb.Dir) error) func(refdb.Dir) error {
-	done := false
-	return func(d refdb.Dir) error {
-		if done {
-			return nil
-		}
-		err := work(d)
-		done = err == nil
-		return err
-	}
-}
-
 // told reports whether an error tells the client what is wrong with their push.
 func told(err error) bool {
 	return hopeless(err) || postponed(err) || errors.Is(err, gitproc.ErrBusy) || errors.Is(err, context.Canceled) || errors.Is(err, io.ErrUnexpectedEOF)

@@ -132,6 +132,10 @@ func (f *Fake) absent(repo gitrepo.ID, ids []gitwire.ObjectID) (missing []gitwir
 	return missing
 }
 
+func (f *Fake) Prepare(repo gitrepo.ID) (unneeded func() error, err error) {
+	return func() error { return f.call("Unneeded", repo) }, f.call("Prepare", repo)
+}
+
 func (f *Fake) Admit(from gitrepo.Quarantine, repo gitrepo.ID) error {
 	if err := f.call("Admit", repo); err != nil {
 		return err
