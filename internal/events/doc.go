@@ -13,9 +13,11 @@
 //   - refdb: the refs of hosted repositories, in step with the events of the open batch: what waits, what a push may do, what is released
 //   - refs: what a repository's refs are, by the states that are stored, and what a push to it may do
 //   - store: the event log, its indexes, replacement and deletion, what waits for git data, and rows that change with events
+//   - store/commitlog: the log of commits that several stores share: what an entry is, and how one comes to be there
 //   - store/index: reading one state of the store: lookups, queries over the indexes, and what the protocol has against an event
 //   - store/kv: the key-value store under the events: tuning, lock, guard against a failing disk, reading its files without it
 //   - store/layout: the store's keys and values as they are on disk: tables, rows, records, and how each is parsed
+//   - store/logtest: logs of commits for tests, and what every such log must do, as tests
 //   - store/storecheck: checking a store, and building a damaged one anew from what is left
 //   - store/storetest: what every event store must do, as tests, and a model of one
 package events
