@@ -99,6 +99,7 @@ func oneLife(t *testing.T, seed uint64, lasts time.Duration, all *tally) {
 	}
 	cancel()
 	guests.Wait()
+	h.server.Close() // packs that were asked for twice are no longer kept for who asks again
 	eventually(t, h.left)
 	if err := h.honest(t.Context()); err != nil {
 		t.Errorf("the owner, afterwards: %v", err)
