@@ -11,21 +11,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// standingContributed returns what refs.Judge needs for a push to a contributed repository. There is one at every path, and nobody decides
-// for it.
-func (l *Ledger) standingContributed(t Turn, of nip34.Address) (in refs.Standing, r Repository, known bool, err error) {
-	if !l.Contributors {
-		return in, r, false, nil
-	}
-	if r, err = Read(t, of); err != nil {
-		return in, r, true, err
-	}
-	in = refs.Standing{
-		Of: of, Members: &grasp.Set{}, Projection: r.Refs, Pending: &l.pending, Relay: l.Service.RelayURL(), Now: t.Now.Unix(),
-	}
-	return in, r, true, nil
-}
-
 // projectContributed writes the row of a contributed repository, if it has changed. It sets Gone when the last ref goes: some time later
 // the repository is removed.
 func (l *Ledger) projectContributed(t Turn, of nip34.Address, x *touched) error {

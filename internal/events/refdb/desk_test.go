@@ -2,6 +2,7 @@ package refdb_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,7 @@ type desk struct {
 	stirred []string
 	asked   int // for all announcements with an identifier
 	looked  int // for objects
+	turns   int // pushes that were opened in a turn of the writer
 }
 
 func newDesk(t *testing.T) *desk {
@@ -206,16 +208,34 @@ func (d *desk) pushTo(of nip34.Address, dir byte, commands ...gitwire.Command) r
 	d.Helper()
 	p := refs.Push{Commands: commands}
 	d.named(&p)
-	var opened refdb.Opened
-	d.must(d.turn(func(t refdb.Turn) (err error) {
-		opened, err = d.ledger.Open(t, of, p)
-		return err
-	}))
+	opened := d.open(of, p)
 	if opened.Refused() || !opened.Changes() {
 		return opened.Verdict
 	}
 	p.Upload = opened.Upload
 	return d.arrive(refdb.Arrival{Of: of, Push: &p, Dir: refdb.Dir{dir}}, opened.Needs(p)...).Verdict
+}
+
+// open opens a push in a turn. Where a Reader says that it takes none, the Reader has the same verdict, and the turn has nothing to write.
+func (d *desk) open(of nip34.Address, p refs.Push) (opened refdb.Opened) {
+	d.Helper()
+	v := d.store.View()
+	defer v.Close()
+	read, done, err := d.ledger.Reader(v, d.rules, d.now).Open(of, p)
+	d.must(err)
+	d.must(d.turn(func(t refdb.Turn) (err error) {
+		if opened, err = d.ledger.Open(t, of, p); done && (t.Len() > 0 || opened.Upload != 0) {
+			d.Errorf("a turn of a push that takes none has written something, or begun upload %d", opened.Upload)
+		}
+		return err
+	}))
+	if done && !reflect.DeepEqual(read, opened) {
+		d.Errorf("beside the writer\n%+v\nand in the turn\n%+v", read, opened)
+	}
+	if !done {
+		d.turns++
+	}
+	return opened
 }
 
 // named looks up the events of a push, as they are.

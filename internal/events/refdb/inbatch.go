@@ -17,9 +17,13 @@ type inBatch struct {
 	order   []string            // the identifiers, in the order in which they were touched
 	came    []refs.PullRequest  // accepted in this batch, served or waiting
 	filed   []filing
+	begun   []uint64        // uploads
+	expires bool            // uploads whose time is over go with the commit
 	stirred map[string]bool // identifiers of repositories that may lack something else now
 
 	peeled map[gitwire.ObjectID]gitwire.ObjectID // the objects to which annotated tags that came lead
+
+	notes int // how often something was noted
 }
 
 // filing is an upload whose push ends with the open batch.
@@ -45,7 +49,7 @@ func (r *inBatch) reset() { *r = inBatch{touched: map[string]*touched{}, stirred
 
 // touch returns what the batch has done to an identifier, and makes Settle look at the repositories with that identifier.
 func (r *inBatch) touch(d string) *touched {
-	r.stirred[d] = true
+	r.stir(d)
 	t := r.touched[d]
 	if t == nil {
 		t = &touched{}
@@ -122,15 +126,38 @@ func (r *inBatch) peel(tags map[gitwire.ObjectID]gitwire.ObjectID) {
 		r.peeled = map[gitwire.ObjectID]gitwire.ObjectID{}
 	}
 	maps.Copy(r.peeled, tags)
+	r.notes++
 }
 
 // stir notes an identifier whose repositories may lack something else now.
-func (r *inBatch) stir(d string) { r.stirred[d] = true }
+func (r *inBatch) stir(d string) {
+	r.stirred[d] = true
+	r.notes++
+}
 
 // come notes a pull request or an update that was accepted, as uploads may have waited for it.
-func (r *inBatch) come(p refs.PullRequest) { r.came = append(r.came, p) }
+func (r *inBatch) come(p refs.PullRequest) {
+	r.came = append(r.came, p)
+	r.notes++
+}
 
-// file notes an upload whose push ends with the batch, with the tips that stay.
+// file notes an upload whose push ends with the batch, with the tips that stay; 0 is none.
 func (r *inBatch) file(upload uint64, tips []refs.Tip) {
+	if upload == 0 {
+		return
+	}
 	r.filed = append(r.filed, filing{upload, tips})
+	r.notes++
+}
+
+// begin notes an upload that began in the open batch.
+func (r *inBatch) begin(upload uint64) {
+	r.begun = append(r.begun, upload)
+	r.notes++
+}
+
+// expire has the uploads go whose time is over, after those that are found by what the batch brings.
+func (r *inBatch) expire() {
+	r.expires = true
+	r.notes++
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// WaitFor is how long an event waits for its git data, from when it came or when somebody last did something to bring the data.
+// WaitFor is how long an event waits for its git data, from when it came or when somebody last did something to bring the data. What somebody does
+// within a minute of that sets nothing back.
 const WaitFor = 30 * time.Minute
 
 // Objects tells which objects the repositories on disk have.
@@ -113,15 +114,29 @@ func (l *Ledger) Committed(now time.Time) (uploaded []nostr.ID) {
 			l.outcomes.put(Outcome{Upload: f.Upload, Event: pr.ID, Of: f.Of})
 			uploaded = append(uploaded, pr.ID)
 		}
-		for _, n := range gone {
-			l.outcomes.put(Outcome{Upload: n})
-		}
+		l.dropped(gone)
+	}
+	if done.expires {
+		l.dropped(l.pending.Expire(now.Unix()))
 	}
 	return uploaded
 }
 
+func (l *Ledger) dropped(uploads []uint64) {
+	for _, n := range uploads {
+		l.outcomes.put(Outcome{Upload: n})
+	}
+}
+
+// Noted returns how often the ledger has noted something for the open batch: while that number stands, and the batch has no more written, nothing was
+// done.
+func (l *Ledger) Noted() int { return l.inBatch.notes }
+
 // Undone forgets what the ledger noted for the batch, which was dropped.
 func (l *Ledger) Undone() {
+	for _, n := range l.inBatch.begun {
+		l.pending.Cancel(n)
+	}
 	l.inBatch.reset()
 	l.waitIndex.ended()
 	l.events.undone()

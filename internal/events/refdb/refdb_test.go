@@ -154,10 +154,7 @@ func TestDeadlinesAreSetBack(t *testing.T) {
 		t.Errorf("after a state: %v, %v", d.until(repo), d.until(stranger))
 	}
 	d.now = d.now.Add(20 * time.Minute)
-	d.must(d.turn(func(turn refdb.Turn) error {
-		_, err := d.ledger.Open(turn, addressOf(repo), refs.Push{Commands: []gitwire.Command{branch("main", 0, 1)}})
-		return err
-	}))
+	d.open(addressOf(repo), refs.Push{Commands: []gitwire.Command{branch("main", 0, 1)}})
 	if d.until(repo) != refdb.WaitFor || d.until(state) != refdb.WaitFor || d.until(stranger) > 0 {
 		t.Errorf("after a push: %v, %v, %v", d.until(repo), d.until(state), d.until(stranger))
 	}
@@ -402,12 +399,7 @@ func TestAPushReadsOnlyStatesThatMayAllowIt(t *testing.T) {
 	opens := func(want string, commands ...gitwire.Command) {
 		t.Helper()
 		d.looked = 0
-		p := refs.Push{Commands: commands}
-		var o refdb.Opened
-		d.must(d.turn(func(t refdb.Turn) (err error) {
-			o, err = d.ledger.Open(t, addressOf(repo), p)
-			return err
-		}))
+		o := d.open(addressOf(repo), refs.Push{Commands: commands})
 		if got := fmt.Sprint(o.Results[0].Cause); got != want || d.looked > 0 {
 			t.Errorf("%s, and %d objects were looked for; want %s, and none", got, d.looked, want)
 		}
@@ -471,11 +463,7 @@ func TestEventsThatComeWhileAPushIsLookedUp(t *testing.T) {
 	p := refs.Push{Commands: []gitwire.Command{command(refs.TipName(came.ID), 0, 4), command(refs.TipName(other.ID), 0, 5)}}
 	d.named(&p)
 	d.wants(refs.Wait, came)
-	var opened refdb.Opened
-	d.must(d.turn(func(t refdb.Turn) (err error) {
-		opened, err = d.ledger.Open(t, addressOf(repo), p)
-		return err
-	}))
+	opened := d.open(addressOf(repo), p)
 	if len(opened.PullRequests) != 1 || opened.PullRequests[0] != came.ID || len(opened.Uploads) != 1 || opened.Uploads[0].Event != other.ID {
 		t.Errorf("%+v", opened.Verdict)
 	}

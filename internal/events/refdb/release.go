@@ -3,6 +3,7 @@ package refdb
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/events/store"
@@ -31,7 +32,12 @@ func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
 // endWaits returns those of the events that concern the identifiers ds whose wait is over, now that e is served or, where e is nil, that
 // objects have come. Where only states by some people may be complete by these, it reads no others, as many may wait that have many refs.
 func (l *Ledger) endWaits(t Turn, ds []string, e *nostr.Event, by *grasp.Set) ([]nostr.ID, error) {
-	g := &gathering{events: l.events, data: l.data, waitIndex: l.waitIndex, t: t, by: by, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}, families: map[string]*family{}}
+	g := &gathering{events: l.events, data: l.data, waitIndex: l.waitIndex, t: t, by: by}
+	return g.endWaits(ds, e)
+}
+
+func (g *gathering) endWaits(ds []string, e *nostr.Event) ([]nostr.ID, error) {
+	g.ready, g.seen, g.families = map[nostr.ID]bool{}, map[nostr.ID]bool{}, map[string]*family{}
 	for _, d := range append(ds[:len(ds):len(ds)], anonymous) {
 		if err := g.identifier(d, e); err != nil {
 			return nil, err
@@ -57,6 +63,13 @@ func (l *Ledger) Complete(t Turn, d string) ([]nostr.ID, error) {
 		l.inBatch.touch(d).anew = true
 	}
 	return ids, nil
+}
+
+// Complete reports whether Ledger.Complete would find anything.
+func (r *Reader) Complete(d string) (bool, error) {
+	g := &gathering{events: &r.eventReader, data: r.data, waitIndex: r.waitIndex, t: r}
+	ids, err := g.endWaits([]string{d}, nil)
+	return len(ids) > 0, err
 }
 
 // Waiting returns the identifiers of the hosted repositories with git data for which something waits. Any goroutine may call Waiting.
@@ -86,7 +99,7 @@ type gathering struct {
 	events    *eventReader
 	data      gitData
 	waitIndex *waitIndex
-	t         Turn
+	t         snapshot
 	by        *grasp.Set // authors of the states that are read; nil is everybody
 	w         refs.Waiting
 	ready     map[nostr.ID]bool
@@ -244,17 +257,69 @@ func (l *Ledger) came(t Turn, e *nostr.Event) error {
 
 // postpone sets back the deadlines of the announcements that a state by that author may release, as if they had come now.
 func (l *Ledger) postpone(t Turn, author nostr.PubKey, d string) error {
-	f, err := l.events.family(t, d)
-	if err != nil || len(f.waiting) == 0 {
+	ids, err := l.events.waitFor(t, author, d)
+	if err != nil {
 		return err
+	}
+	for _, id := range ids {
+		if err := t.Postpone(id, t.Now.Add(WaitFor).Unix()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitFor returns the announcements that wait and that a state by that author may release.
+func (r *eventReader) waitFor(t snapshot, author nostr.PubKey, d string) (ids []nostr.ID, err error) {
+	f, err := r.family(t, d)
+	if err != nil || len(f.waiting) == 0 {
+		return nil, err
 	}
 	mates := f.together(author)
 	for _, a := range f.waiting {
 		if slices.Contains(mates, a.Author) {
-			if err := t.Postpone(a.ID, t.Now.Add(WaitFor).Unix()); err != nil {
-				return err
-			}
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids, nil
+}
+
+// patience is how long ago a wait may have been set to its end that is not set back: a push or a fetch just after its event costs no commit.
+const patience = time.Minute
+
+// setBack sets back the deadlines of events, but for those that are to wait nearly as long anyway.
+func setBack(t Turn, ids []nostr.ID) error {
+	for _, id := range ids {
+		is, err := late(t, id)
+		if err == nil && is {
+			err = t.Postpone(id, t.Now.Add(WaitFor).Unix())
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// inTime reports whether the deadline of none of the events has to be set back.
+func inTime(t snapshot, ids []nostr.ID) (bool, error) {
+	for _, id := range ids {
+		if is, err := late(t, id); is || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// late reports whether an event waits whose deadline has to be set back.
+func late(t snapshot, id nostr.ID) (bool, error) {
+	w, err := t.Waiting(id)
+	if err != nil || w.Event == nil {
+		return false, err
+	}
+	until := t.now().Add(WaitFor - patience).Unix()
+	if at, ok := w.Event.Expiration(); ok {
+		until = min(until, at)
+	}
+	return w.Until < until, nil
 }

@@ -100,6 +100,16 @@ func (p *Pending) Begin(now int64, of nip34.Address, from From, tips []Tip) uint
 	return p.last
 }
 
+// Cancel forgets an upload that has just begun, as if it had not: it counts for no bound of an hour.
+func (p *Pending) Cancel(n uint64) {
+	u := p.uploads[n]
+	if u == nil {
+		return
+	}
+	p.uncountBegun(u.from, len(u.tips))
+	p.Drop(n)
+}
+
 // Resize records how many bytes upload n has by now. Resize returns the bound that these bytes break, and then the caller ends the upload;
 // else None.
 func (p *Pending) Resize(n uint64, bytes int64) Cause {

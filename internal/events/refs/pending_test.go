@@ -50,6 +50,17 @@ func TestBoundsOfUploads(t *testing.T) {
 		{"in another repository", func(pd *refs.Pending) { fill(pd, noon, refs.MaxRepositoryTips, there, "b") }, refs.None},
 		{"almost from the address", func(pd *refs.Pending) { spread(pd, noon, refs.MaxAddressTips-1, "a") }, refs.None},
 		{"from the address", func(pd *refs.Pending) { spread(pd, noon, refs.MaxAddressTips, "a") }, refs.PendingAddress},
+		{"almost from the address, and many that never began", func(pd *refs.Pending) {
+			spread(pd, noon, refs.MaxAddressTips-1, "a")
+			for i := range refs.MaxAddressTips {
+				pd.Cancel(pd.Begin(noon, here, at("a"), tips(fmt.Sprint("never ", i))))
+			}
+		}, refs.None},
+		{"from the address, and some that never began", func(pd *refs.Pending) {
+			pd.Cancel(pd.Begin(noon, here, at("a"), tips("never", "begun")))
+			pd.Cancel(99)
+			spread(pd, noon, refs.MaxAddressTips, "a")
+		}, refs.PendingAddress},
 		{"from another address", func(pd *refs.Pending) { spread(pd, noon, refs.MaxAddressTips, "b") }, refs.None},
 		{"from the address, dropped since", func(pd *refs.Pending) {
 			for i := range refs.MaxAddressTips {

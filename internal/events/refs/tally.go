@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"slices"
 	"time"
 
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -105,6 +106,17 @@ func (t *tallies) countBegun(now int64, from From, tips int) {
 	}
 	t.begun = append(t.begun, beginning{now, from, tips})
 	t.hour(from, tips)
+}
+
+// uncountBegun takes back the last count of so many tips from there.
+func (t *tallies) uncountBegun(from From, tips int) {
+	for i := len(t.begun) - 1; i >= 0; i-- {
+		if b := t.begun[i]; b.from == from && b.tips == tips {
+			t.begun = slices.Delete(t.begun, i, i+1)
+			t.hour(from, -tips)
+			return
+		}
+	}
 }
 
 func (t *tallies) hour(from From, tips int) {

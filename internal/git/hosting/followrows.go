@@ -73,6 +73,9 @@ func (h *Host) resume(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if !complete(h, d) {
+			continue
+		}
 		err = errors.Join(err, h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
 			ids, err := h.ledger.Complete(t.Turn, d)
 			if err != nil {
@@ -82,4 +85,13 @@ func (h *Host) resume(ctx context.Context) error {
 		}))
 	}
 	return err
+}
+
+// complete reports whether the writer has anything to serve under an identifier, or has to find that out.
+func complete(h *Host, d string) (is bool) {
+	err := h.reading(func(r *refdb.Reader) (err error) {
+		is, err = r.Complete(d)
+		return err
+	})
+	return is || err != nil
 }

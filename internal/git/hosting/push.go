@@ -58,13 +58,13 @@ func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult 
 }
 
 func (p *push) do(ctx context.Context) (refs.Verdict, error) {
-	if err := p.look(); err != nil {
-		return refs.Verdict{}, err
+	done, err := p.look()
+	if err == nil && !done {
+		err = p.turn(ctx, func(t *ingest.Exclusive) (err error) {
+			p.opened, err = p.h.ledger.Open(t.Turn, p.call.Of, p.refs)
+			return err
+		})
 	}
-	err := p.turn(ctx, func(t *ingest.Exclusive) (err error) {
-		p.opened, err = p.h.ledger.Open(t.Turn, p.call.Of, p.refs)
-		return err
-	})
 	if err != nil {
 		return refs.Verdict{}, err
 	}
@@ -83,15 +83,18 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 	return verdict, err
 }
 
-// look does before the turn what the turn need not do: it refuses pushes to what is closed, sorts the commands, and looks up the events that
-// they name.
-func (p *push) look() error {
+// look does beside the writer what needs no turn of it: it refuses pushes to what is closed, sorts the commands, looks up the events that they name,
+// and judges the push. It reports whether that is all, so that no turn is needed before the pack is read.
+func (p *push) look() (done bool, err error) {
 	p.refs.Order = refs.OrderOf(p.refs.Commands)
-	return p.h.reading(func(r *refdb.Reader) (err error) {
+	return done, p.h.reading(func(r *refdb.Reader) (err error) {
 		if err := p.closed(r); err != nil {
 			return err
 		}
-		p.refs.Named, err = p.h.ledger.Named(r, p.refs)
+		if p.refs.Named, err = p.h.ledger.Named(r, p.refs); err != nil {
+			return err
+		}
+		p.opened, done, err = r.Open(p.call.Of, p.refs)
 		return err
 	})
 }

@@ -160,17 +160,26 @@ func (h *Host) recount(ctx context.Context, r refdb.Repository) (refdb.Repositor
 	return h.measure(ctx, r, func(bytes, counted int64) bool { return bytes < counted })
 }
 
-// measure measures what a repository takes on disk, and counts that from now on if counts says so of it and of what was counted until now.
-// Nothing comes in meanwhile.
+// measure measures what a repository takes on disk, and counts that from now on if counts says so of it and of what was counted until now. Only
+// where something else is to be counted does it measure in a turn of the writer, so that nothing comes in meanwhile.
 func (h *Host) measure(ctx context.Context, r refdb.Repository, counts func(bytes, counted int64) bool) (refdb.Repository, error) {
+	bytes, _, err := h.cfg.Disk.Size(gitrepo.ID(r.Dir)) // before the row is read: what comes in between makes this too little, and takes a turn at worst
+	now, failed := readRow(h.cfg.Store, r.Of)
+	if err = errors.Join(err, failed); err != nil || now.Dir != r.Dir {
+		return r, err
+	}
+	if bytes == now.Bytes || !counts(bytes, now.Bytes) {
+		return now, nil
+	}
 	var more int64
-	err := h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
+	err = h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
+		more = 0
 		now, err := refdb.Read(t, r.Of)
 		if err != nil || now.Dir != r.Dir {
 			return err
 		}
 		bytes, _, err := h.cfg.Disk.Size(gitrepo.ID(r.Dir))
-		if r = now; err != nil || !counts(bytes, now.Bytes) {
+		if r.Bytes = now.Bytes; err != nil || !counts(bytes, now.Bytes) {
 			return err
 		}
 		more, r.Bytes = bytes-now.Bytes, bytes

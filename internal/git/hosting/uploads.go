@@ -156,8 +156,8 @@ func (h *Host) release(n uint64) error {
 // expireUploads has the uploads dropped whose time is over, after the jobs of the same party that wait: some may take tips whose events came in
 // time.
 func (h *Host) expireUploads(ctx context.Context) error {
-	return h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
-		h.ledger.ExpireUploads(t.Turn)
+	return h.door.Exclusively(ctx, "", func(*ingest.Exclusive) error {
+		h.ledger.ExpireUploads()
 		return nil
 	})
 }
