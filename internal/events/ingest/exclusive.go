@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// Exclusive is a batch in which somebody else's work runs in the writer's goroutine. It is valid until the work returns.
+// Exclusive is the open batch in the hands of somebody else's work, which runs in the writer's goroutine. It is valid until the work returns.
 type Exclusive struct {
 	refdb.Turn
 	w *writer
@@ -30,17 +30,24 @@ func (t *Exclusive) Serve(ids []nostr.ID) error {
 type exclusiveRequest struct {
 	work  func(*Exclusive) error
 	done  chan error // one slot
-	taken bool       // the writer has it; guarded by Door.mu
+	taken bool       // the writer has it, and will answer; guarded by Door.mu
 	left  bool       // nobody waits for it any more; guarded by Door.mu
+
+	// The writer's.
+	times  int   // how often it was done in vain
+	failed error // it is not done again
 }
 
 // exclusiveQueue has the work that waits. Parties have turns: who wants the writer for much keeps nobody waiting who wants it once.
 type exclusiveQueue = fair.Turns[string, *exclusiveRequest]
 
-// Exclusively makes the writer call work between events, in the writer's goroutine and with its own batch. The work is that of a party: a network
-// of clients, or an owner; "" is graspd itself. When Exclusively returns nil, all that work did is durable. After an error nothing of it has
-// happened; the error is the work's, the store's, ctx's cause, or ErrStopped. Everybody waits for work, so it must be short and must not wait for
-// the door. Work that returns a refdb.Fault is called again, without the event over which that is. Run must be running.
+// Exclusively makes the writer call work between events, in the writer's goroutine and with the open batch: work shares its commit with the events and
+// the work before and after it. The work is that of a party: a network of clients, or an owner; "" is graspd itself. When Exclusively returns nil, all
+// that work did is durable, and so is all that it saw. After an error nothing of it has happened; the error is the work's, the store's, ctx's cause, or
+// ErrStopped. Everybody waits for work, so it must be short and must not wait for the door. Run must be running.
+//
+// The writer calls work again where it drops the batch because of anything else in it, and where work returns a refdb.Fault: then without the event
+// over which that is. So each call of work sets anew whatever it tells its caller, and what it does outside of the batch must bear being there already.
 func (d *Door) Exclusively(ctx context.Context, party string, work func(*Exclusive) error) error {
 	return d.hold(ctx, &d.exclusive, party, work)
 }
@@ -60,22 +67,15 @@ func (d *Door) hold(ctx context.Context, q *exclusiveQueue, party string, work f
 	case err := <-v.done:
 		return err
 	case <-d.stop:
+		if d.withdraw(v) {
+			return ErrStopped
+		}
 	case <-ctx.Done():
 		if d.withdraw(v) {
 			return context.Cause(ctx)
 		}
 	}
-	select {
-	case err := <-v.done:
-		return err
-	case <-d.stop: // the writer has done the work already, or never will
-		select {
-		case err := <-v.done:
-			return err
-		default:
-			return ErrStopped
-		}
-	}
+	return <-v.done
 }
 
 func (d *Door) request(ctx context.Context, q *exclusiveQueue, party string, v *exclusiveRequest) error {
@@ -97,8 +97,8 @@ func (d *Door) withdraw(v *exclusiveRequest) bool {
 	return v.left
 }
 
-// takeExclusive returns the work whose turn it is; nil where none waits. more says that some waits behind it.
-func (d *Door) takeExclusive(q *exclusiveQueue) (v *exclusiveRequest, more bool) {
+// takeExclusive returns the work whose turn it is; nil where none waits.
+func (d *Door) takeExclusive(q *exclusiveQueue) (v *exclusiveRequest) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for v = q.Pop(); v != nil && v.left; v = q.Pop() {
@@ -106,42 +106,109 @@ func (d *Door) takeExclusive(q *exclusiveQueue) (v *exclusiveRequest, more bool)
 	if v != nil {
 		v.taken = true
 	}
-	return v, len(q.Parties()) > 0
+	return v
 }
 
-// receiveExclusive does one piece of exclusive work, and one that takes long, if somebody asked for them. It first commits what was decided before.
-func (w *writer) receiveExclusive() {
+// workWaits reports whether exclusive work waits for the writer.
+func (d *Door) workWaits() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.exclusive.Parties())+len(d.atLength.Parties()) > 0
+}
+
+// joining has the writer do exclusive work in the open batch.
+type joining struct{ w *writer }
+
+// receive does one piece of work, and one that takes long, if somebody asked for them. For work that takes long nobody waits who is in the batch already.
+func (j joining) receive() {
+	w := j.w
 	for _, q := range [...]*exclusiveQueue{&w.door.exclusive, &w.door.atLength} {
-		v, more := w.door.takeExclusive(q)
-		if more {
-			w.door.nudge()
-		}
+		v := w.door.takeExclusive(q)
 		if v == nil {
 			continue
 		}
-		if !w.open.idle() {
+		if w.full() || w.open.over() || q == &w.door.atLength && w.open.direct {
 			w.commit()
 		}
-		v.done <- w.giveExclusive(v.work)
+		j.join(v)
 	}
 }
 
-// giveExclusive does the work in a batch of its own, and commits the batch.
-func (w *writer) giveExclusive(work func(*Exclusive) error) error {
-	for times := 1; ; times++ {
+// join does exclusive work in the open batch, and answers with the commit. Work that leaves nothing behind is over at once. Where work fails that has
+// left something, everything else in the batch is decided anew.
+func (j joining) join(v *exclusiveRequest) {
+	w := j.w
+	if err := w.conclude(); err != nil { // work sees everything as after a commit
+		w.batchFailed(err)
+	}
+	for {
 		if err := w.begin(); err != nil {
 			w.abort(err)
-			return err
+			v.done <- err
+			return
 		}
-		err := work(&Exclusive{w.turn(), w})
+		before := j.mark()
+		err := v.work(&Exclusive{w.turn(), w})
 		if err == nil {
-			return w.commit()
+			j.joined(v)
+			return
 		}
-		w.drop(err)
-		f, ok := errors.AsType[*refdb.Fault](err)
-		if !ok || w.everybodys(err) || times == timesAnew {
-			return err
+		if failed := w.door.store.Failure(); failed != nil {
+			w.abort(failed)
+			v.done <- err
+			return
 		}
-		w.leaveOut(f.Event, f.Err)
+		j.failed(v, err)
+		if j.mark() != before {
+			w.queue(answer{decision: decision{work: v}})
+			w.decideAnew()
+			return
+		}
+		if v.failed != nil {
+			v.done <- err
+			return
+		}
+	}
+}
+
+// joined answers work with the commit of the batch: at once where the batch has nothing to commit.
+func (j joining) joined(v *exclusiveRequest) {
+	w := j.w
+	w.queue(answer{decision: decision{work: v}})
+	if w.open.batch.Len() == 0 {
+		w.commit()
+	}
+}
+
+// failed leaves out the event over which work has failed, or the work.
+func (j joining) failed(v *exclusiveRequest, err error) {
+	v.times++
+	if f, ok := errors.AsType[*refdb.Fault](err); ok && v.times < timesAnew && !j.w.everybodys(err) {
+		j.w.leaveOut(f.Event, f.Err)
+		return
+	}
+	v.failed = err
+}
+
+// mark says how much was done in the open batch.
+type mark struct{ steps, notes int }
+
+func (j joining) mark() mark {
+	m := mark{steps: j.w.open.batch.Steps()}
+	if j.w.ledger != nil {
+		m.notes = j.w.ledger.Noted()
+	}
+	return m
+}
+
+// again does work of a batch that was dropped.
+func (j joining) again(v *exclusiveRequest) {
+	switch {
+	case v.failed != nil:
+		v.done <- v.failed
+	case j.w.late:
+		v.done <- ErrStopped
+	default:
+		j.join(v)
 	}
 }

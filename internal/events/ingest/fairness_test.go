@@ -18,8 +18,10 @@ import (
 )
 
 // slowSync is a disk in memory that takes that long for every sync of the log.
-func slowSync(d time.Duration) vfs.FS {
-	return errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+func slowSync(d time.Duration) vfs.FS { return slowSyncOf(vfs.NewMem(), d) }
+
+func slowSyncOf(fs vfs.FS, d time.Duration) vfs.FS {
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo {
 			time.Sleep(d)
 		}

@@ -174,9 +174,12 @@ func (w *writer) serve(id nostr.ID) error {
 	case out != policy.Accept:
 		return w.open.batch.EndWait(id, out)
 	}
+	if err := w.add(x.Event, x.Source); err != nil {
+		return err
+	}
 	w.open.released[x.Source]++
 	w.open.served = append(w.open.served, id)
-	return w.add(x.Event, x.Source)
+	return nil
 }
 
 // settle brings the refs of repositories in line with what the batch does to events. The writer calls it last before the commit.

@@ -20,10 +20,10 @@ var verdictLeftOut = policy.Verdict{Outcome: policy.Failed, Reason: "error: this
 // decisions at once, until the batch that fails has one; it takes more again only as decisions are committed. So however many events are at
 // fault, what the writer decides anew is at most twice what it commits, and two batches.
 type leaving struct {
-	again fifo.Queue[*item] // items of dropped batches, to be decided before all others
-	most  int               // decisions in a batch
-	apart bool              // a batch of events and chores failed: until a step of a chore was committed or has failed by itself, no batch has both
-	out   map[nostr.ID]bool // waiting or expiring events over which a consequence failed, until the next start
+	again fifo.Queue[decision] // those of dropped batches, which come before all others
+	most  int                  // decisions in a batch
+	apart bool                 // a batch of events and chores failed: until a step of a chore was committed or has failed by itself, no batch has both
+	out   map[nostr.ID]bool    // waiting or expiring events over which a consequence failed, until the next start
 }
 
 // timesAnew is how many waiting events the writer leaves out for one event, one turn or one orphan that leads to them. Then it leaves out that one.
@@ -80,20 +80,24 @@ func (w *writer) stepFailed(c chore, err error) {
 // batchFailed deals with an error at the end of a batch, in which nobody knows who is at fault.
 func (w *writer) batchFailed(err error) {
 	r := &w.open
-	var decided []*item
+	var decided []decision
 	for _, a := range r.answers {
 		if !a.stands {
-			decided = append(decided, a.item)
+			decided = append(decided, a.decision)
 		}
 	}
 	switch {
 	case w.everybodys(err):
 		w.abort(err)
 		return
-	case r.extra == 0 && len(decided) <= 1: // one event, or the work of a turn
+	case r.extra == 0 && len(decided) <= 1:
 		id := nostr.ID{}
-		if len(decided) == 1 {
-			id, decided[0].left = decided[0].event.ID, true
+		for _, one := range decided {
+			if one.work != nil {
+				one.work.failed = err
+			} else {
+				id, one.item.left = one.item.event.ID, true
+			}
 		}
 		w.fault(id, err)
 	case r.extra == 1 && len(decided) == 0:
@@ -106,14 +110,14 @@ func (w *writer) batchFailed(err error) {
 	w.decideAnew()
 }
 
-// decideAnew drops the batch without an answer: its events are decided again, in smaller batches.
+// decideAnew drops the batch without an answer: its events are decided again and its work is done again, in smaller batches.
 func (w *writer) decideAnew() {
 	answers := w.open.answers
 	w.away.most = max(1, w.away.most/2)
 	w.undo()
 	w.open = openBatch{}
 	for i := len(answers) - 1; i >= 0; i-- {
-		w.away.again.PushFront(answers[i].item)
+		w.away.again.PushFront(answers[i].decision)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/safetext"
@@ -17,7 +18,8 @@ import (
 type openBatch struct {
 	batch    *store.Batch // nil while nothing needs a batch
 	deadline time.Time    // the commit comes at the latest then
-	direct   bool         // a client waits for the batch
+	direct   bool         // a client waits for the batch, or who has exclusive work in it
+	clients  bool         // it has a client's event
 	decided  int          // decisions in the batch, with steps of chores
 	extra    int          // steps of chores among decided
 	last     chore        // the chore that took the last of these
@@ -44,20 +46,28 @@ func (r *openBatch) within(d time.Duration) {
 // over reports whether the deadline has passed.
 func (r *openBatch) over() bool { return !r.idle() && !time.Now().Before(r.deadline) }
 
-// answer is the verdict on an item, and waits for the commit.
+// decision is what the writer decides or does for somebody: an item or exclusive work.
+type decision struct {
+	item *item
+	work *exclusiveRequest
+}
+
+// answer is the verdict on an item or the end of exclusive work, and waits for the commit.
 type answer struct {
-	item    *item
+	decision
 	verdict policy.Verdict
 	stands  bool // the verdict is true whatever becomes of the batch
 	served  bool // the event, which was to wait, is served by now
 }
 
-// queue adds an answer to those that wait for the commit. A client's answer moves the deadline forward to clientDelay from now.
+// queue adds an answer to those that wait for the commit. That of a client or of exclusive work moves the deadline forward to clientDelay from now.
 func (w *writer) queue(a answer) {
 	w.open.answers = append(w.open.answers, a)
 	w.open.decided++
 	w.open.within(w.door.limits.BatchDelay)
-	if a.item.src.conf.Direct {
+	client := a.work == nil && a.item.src.conf.Direct
+	w.open.clients = w.open.clients || client
+	if client || a.work != nil {
 		w.open.direct = true
 		w.open.within(clientDelay)
 	}
@@ -80,7 +90,7 @@ func (w *writer) begin() error {
 // commit makes the batch durable, and only then tells its verdicts. After an error it has dropped the batch: after a failure of the disk it
 // has told everybody in it, and after any other their events are decided anew.
 func (w *writer) commit() error {
-	if err := errors.Join(w.pruneRest(), w.settle()); err != nil {
+	if err := w.conclude(); err != nil {
 		w.batchFailed(err)
 		return err
 	}
@@ -107,11 +117,14 @@ func (w *writer) commit() error {
 	if w.ledger != nil {
 		found = w.ledger.Committed(w.door.now())
 	}
-	w.finish(found...)
+	w.finish(nil, found...)
 	w.held.served(served)
 	w.tell(w.held.due(time.Now(), w.stops))
 	return nil
 }
+
+// conclude brings announcements and refs in line with what was decided in the batch so far.
+func (w *writer) conclude() error { return errors.Join(w.pruneRest(), w.settle()) }
 
 // abort drops the batch because of a failure of this relay's own, and logs the failure.
 func (w *writer) abort(err error) {
@@ -127,7 +140,7 @@ func (w *writer) drop(err error) {
 		}
 	}
 	w.undo()
-	w.finish()
+	w.finish(err)
 }
 
 // undo drops the batch: nothing in it has happened.
@@ -144,10 +157,15 @@ func (w *writer) undo() {
 	}
 }
 
-// finish answers everybody in the batch, but for those whose events will be served in a moment, and makes ready for the next batch. found has
-// the events whose commits were pushed before.
-func (w *writer) finish(found ...nostr.ID) {
-	answers := w.open.answers
+// finish answers everybody in the batch, but for those whose events will be served in a moment, and makes ready for the next batch. err is the end of
+// exclusive work. found has the events whose commits were pushed before.
+func (w *writer) finish(err error, found ...nostr.ID) {
+	answers := slices.DeleteFunc(w.open.answers, func(a answer) bool {
+		if a.work != nil {
+			a.work.done <- err
+		}
+		return a.work != nil
+	})
 	w.open = openBatch{}
 	w.commits.Spend(time.Now(), quietly, 1)
 	w.door.counts.setOrphans(w.orphans.size())

@@ -84,7 +84,7 @@ func (w *writer) takeOver(rules policy.Rules) error {
 		w.abort(err)
 		return err
 	}
-	w.finish()
+	w.finish(nil)
 	w.rules = rules
 	close(w.door.rules.Swap(&rulesInForce{rules, make(chan struct{})}).over)
 	w.known.reset()

@@ -27,13 +27,14 @@ func (w *writer) prune() error {
 	return nil
 }
 
-// pruneRest prunes the d tags that changed again after prune. The writer calls it before the commit.
+// pruneRest prunes the d tags that changed again after prune. The writer calls it before the commit, and before exclusive work.
 func (w *writer) pruneRest() error {
 	for _, d := range w.open.unpruned {
 		if err := w.pruneRepository(d); err != nil {
 			return err
 		}
 	}
+	w.open.unpruned = nil
 	return nil
 }
 

@@ -23,6 +23,8 @@ const (
 	quietBurst = 4
 	// retryPause is how long chores wait after a failed commit.
 	retryPause = time.Second
+	// besideWork is how many events of relays are decided in a row while exclusive work waits, and no client.
+	besideWork = 64
 )
 
 var quietly = bucket.Rate{Tokens: 1, In: quietGap, Burst: 1 + quietBurst}
@@ -43,6 +45,7 @@ type writer struct {
 	open       openBatch
 	away       leaving
 	held       held
+	joining    joining
 
 	chores    []chore // the chores below; of those that are due the first comes first
 	expiry    expiring
@@ -54,6 +57,7 @@ type writer struct {
 
 func newWriter(d *Door) *writer {
 	w := &writer{door: d, rules: d.Rules(), ledger: d.ledger, perAddress: newPerAddress(), away: newLeaving(d.limits.BatchEvents)}
+	w.joining.w = w
 	w.expiry.w, w.promotion.w, w.forgets.w, w.purging.w, w.lapsing.w = w, w, w, w, w
 	w.chores = []chore{&w.expiry, &w.promotion, &w.forgets, &w.purging, &w.lapsing}
 	w.known.reset()
@@ -61,7 +65,8 @@ func newWriter(d *Door) *writer {
 	return w
 }
 
-// run decides and commits until ctx ends. It waits for a verified event, new rules, exclusive work, the time to commit, or the next chore.
+// run decides and commits until ctx ends. It waits for a verified event, new rules, exclusive work, the time to commit, or the next chore. What waits
+// for the writer shares a commit.
 func (w *writer) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -70,16 +75,16 @@ func (w *writer) run(ctx context.Context) {
 		w.reopen()
 		w.tell(w.held.due(time.Now(), false))
 		w.receiveRules()
-		w.receiveExclusive()
-		more := w.fill()
-		if !more && !w.open.idle() && w.door.quiet() {
+		w.joining.receive()
+		more, work := w.fill(), w.door.workWaits()
+		if !more && !work && !w.open.idle() && w.door.quiet() {
 			w.open.within(w.commits.Wait(time.Now(), quietly))
 		}
-		if w.commitDue() {
+		if w.commitDue(work) {
 			w.commit()
 			continue
 		}
-		if more {
+		if more || work {
 			continue
 		}
 		timer.Reset(w.pause())
@@ -107,9 +112,11 @@ func (w *writer) drain() {
 }
 
 // fill decides ready items until the batch is full, its time is over, or nothing is left for it. Chores alternate with clients' events, and
-// come before the sync engine's. Once a client waits for the batch, the sync engine's events have only their turns between clients' events.
-// Before all that come the items of a batch that failed. fill reports whether there may be more to do.
+// come before the sync engine's. Once a client waits for the batch, the sync engine's events have only their turns between clients' events; where
+// exclusive work alone is in the batch, or waits, they have besideWork. Before all that comes what a batch had that failed. fill reports whether there
+// may be more to do.
 func (w *writer) fill() (more bool) {
+	hurry := w.open.direct || w.door.workWaits()
 	for n := range w.door.limits.BatchEvents {
 		if w.full() || w.open.over() {
 			return true
@@ -118,10 +125,10 @@ func (w *writer) fill() (more bool) {
 			continue
 		}
 		if w.away.again.Len() > 0 {
-			w.answer(w.away.again.Pop())
+			w.decideAgain(w.away.again.Pop())
 			continue
 		}
-		it := w.door.takeReady(w.open.direct)
+		it := w.door.takeReady(w.open.clients || hurry && n >= besideWork)
 		if it == nil {
 			return false
 		}
@@ -134,10 +141,10 @@ func (w *writer) fill() (more bool) {
 	return true
 }
 
-// commitDue reports whether it is time to commit the batch.
-func (w *writer) commitDue() bool {
+// commitDue reports whether it is time to commit the batch. work says that exclusive work waits, which is to have the same commit.
+func (w *writer) commitDue(work bool) bool {
 	r := &w.open
-	return !r.idle() && (r.direct || r.soon || w.full() || r.over())
+	return !r.idle() && (r.direct && !work || r.soon || w.full() || r.over())
 }
 
 // full reports whether the batch has enough decisions or bytes, or must have nothing else.
@@ -155,10 +162,19 @@ func (w *writer) pause() time.Duration {
 	return max(wait, 0)
 }
 
+// decideAgain decides or does what a batch had that failed.
+func (w *writer) decideAgain(x decision) {
+	if x.work != nil {
+		w.joining.again(x.work)
+	} else {
+		w.answer(x.item)
+	}
+}
+
 // answer decides an item unless the writer has failed over it, and queues the verdict for the commit. It tells a verdict that stands already at once, if nothing before it waits
 // for a commit.
 func (w *writer) answer(it *item) {
-	a := answer{item: it, verdict: it.verdict, stands: it.stands}
+	a := answer{decision: decision{item: it}, verdict: it.verdict, stands: it.stands}
 	switch {
 	case a.stands && it.recalled && it.src.conf.Direct:
 		a.verdict = w.recall(it)

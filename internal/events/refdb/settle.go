@@ -58,13 +58,11 @@ func (l *Ledger) noteGone(t Turn, e *nostr.Event, gone []*nostr.Event) (lone boo
 
 // noteLone notes updates that have gone after the pull requests that named their repositories. Only the rows of repositories tell which
 // have such an update.
-func (l *Ledger) noteLone(lone map[nostr.ID]bool) error {
+func (l *Ledger) noteLone(t Turn, lone map[nostr.ID]bool) error {
 	if len(lone) == 0 {
 		return nil
 	}
-	v := l.Store.View()
-	defer v.Close()
-	return v.EachRow(Prefix, "", func(_ string, value []byte) (bool, error) {
+	return t.EachRow(Prefix, "", func(_ string, value []byte) (bool, error) {
 		r, err := Parse(value)
 		if err != nil {
 			return true, nil // a damaged row must not hold up other events; graspd check reports it
@@ -90,8 +88,8 @@ func (x *touched) lose(of nip34.Address, id nostr.ID) {
 	}
 }
 
-// Settle brings the refs of repositories in line with what the batch does to events, and writes their rows. Call Settle last before the
-// commit, after all that the batch adds or removes.
+// Settle brings the refs of repositories in line with what the batch has done to events since the last call, and writes their rows. Call Settle last
+// before the commit, after all that the batch adds or removes, and before a turn that begins in the middle of a batch.
 func (l *Ledger) Settle(t Turn) error {
 	gone := t.Gone()
 	lone := map[nostr.ID]bool{}
@@ -104,7 +102,7 @@ func (l *Ledger) Settle(t Turn) error {
 			lone[e.ID] = true
 		}
 	}
-	if err := l.noteLone(lone); err != nil {
+	if err := l.noteLone(t, lone); err != nil {
 		return fmt.Errorf("refs of updates without their pull requests: %w", err)
 	}
 	for _, d := range l.inBatch.order {

@@ -137,6 +137,28 @@ func TestWhatIsNotAdmittedIsNotNoted(t *testing.T) {
 	}
 }
 
+// TestSettlingTwiceInABatch is as settling in two: an update whose ref came in the batch loses the ref though its pull request has gone before.
+func TestSettlingTwiceInABatch(t *testing.T) {
+	d := newDesk(t)
+	repo := d.hosted()
+	pr := d.pullRequest(2, 1, repo)
+	d.wants(refs.Store, pr)
+	update := d.event(2, 1619, nostr.Tag{"E", pr.ID.String()}, nostr.Tag{"c", id(1).String()})
+	d.must(d.turn(func(t refdb.Turn) error {
+		d.add(t, update)
+		d.must(d.ledger.Settle(t))
+		d.must(t.Remove(pr.ID, store.ReasonBarred))
+		d.must(d.ledger.Settle(t))
+		r, err := refdb.Read(t, addressOf(repo))
+		d.must(err)
+		if n := len(r.Refs.PullRequests); n != 1 {
+			d.Errorf("%d refs of pull requests", n)
+		}
+		return t.Remove(update.ID, store.ReasonBarred)
+	}))
+	d.shows(repo, "main=1")
+}
+
 // TestWhatIsCompleteIsFoundBesideTheWriter: a Reader knows where there is anything to serve.
 func TestWhatIsCompleteIsFoundBesideTheWriter(t *testing.T) {
 	d := newDesk(t)

@@ -16,6 +16,11 @@ func (b *Batch) SetRow(name string, value []byte) error {
 	return b.set(layout.NamedKey(name), value)
 }
 
+// EachRow calls do with the rows as this batch has them, as that of View does.
+func (b *Batch) EachRow(prefix, after string, do func(name string, value []byte) (more bool, err error)) error {
+	return b.reader().EachRow(prefix, after, do)
+}
+
 // ReadRow calls do with the value of a row, nil where there is none. The value is valid only during the call.
 func (v *View) ReadRow(name string, do func(value []byte) error) error {
 	return v.Reader().ReadRow(name, do)

@@ -16,9 +16,8 @@ type arriving struct {
 	q gitrepo.Quarantine
 
 	unneeded func() error // removes the directory that was prepared, while it is empty
-	into     refdb.Dir    // where the packs come to
-	admitted bool
-	undo     func() // gives back what was counted
+	into     refdb.Dir    // where the packs are; zero before
+	undo     func()       // gives back what was counted
 }
 
 // arrive has the writer move what a quarantine holds into the repository and serve the events that waited for it. It is work of a party.
@@ -37,7 +36,7 @@ func (h *Host) arrive(ctx context.Context, party string, a refdb.Arrival, q gitr
 	if err == nil && !arrived.Known {
 		err = reason{Gone, "the repository went while you pushed: publish its announcement again"}
 	}
-	x.end(err)
+	x.end(err == nil && arrived.Admitted)
 	return arrived.Verdict, err
 }
 
@@ -55,28 +54,30 @@ func (x *arriving) prepare() error {
 	return err
 }
 
-// admit moves the packs, once: the door may take a turn again, without an event over which it has failed.
+// admit moves the packs, once, however often the door does that work. Where another push has begun the repository meanwhile, they come there as well.
 func (x *arriving) admit(to refdb.Dir) (err error) {
-	if x.admitted {
+	if x.into == to {
 		return nil
 	}
-	x.into = to
+	x.undo()
 	if x.undo, err = x.h.quotas.countIn(x.a.Of.PubKey, to == x.a.Dir, x.a.Bytes); err != nil {
 		return err
 	}
 	err = x.h.cfg.Disk.Admit(x.q, gitrepo.ID(to))
-	x.admitted = err == nil
+	if err == nil {
+		x.into = to
+	}
 	return err
 }
 
 // end does what is left after the turn.
-func (x *arriving) end(err error) {
-	if err != nil {
+func (x *arriving) end(admitted bool) {
+	if !admitted {
 		x.undo()
-	} else if !x.into.IsZero() {
+	} else {
 		x.h.crowded(x.a.Of, x.into)
 	}
-	if err == nil && x.into == x.a.Dir {
+	if admitted && x.into == x.a.Dir {
 		return
 	}
 	if err := x.unneeded(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/refs"
+	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 )
 
@@ -74,3 +75,9 @@ func (h *Host) Visited() (nip34.Address, bool) { return h.visited.take() }
 
 // Crowded says that packs came to a repository.
 func (h *Host) Crowded(of nip34.Address, dir refdb.Dir) { h.crowded(of, dir) }
+
+// Landing is what has the packs of a quarantine admitted, and what takes back what is counted of them.
+func (h *Host) Landing(a refdb.Arrival, q gitrepo.Quarantine) (admit func(refdb.Dir) error, undo func()) {
+	x := &arriving{h: h, a: a, q: q, undo: func() {}}
+	return x.admit, func() { x.undo() }
+}

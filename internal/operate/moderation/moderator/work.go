@@ -71,12 +71,13 @@ func (m *Moderator) report(ctx context.Context, what string, err error) {
 func (m *Moderator) set(ctx context.Context, x *moderation.Case, change func(*ingest.Exclusive, *moderation.Case) error) error {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
-	now, ok := m.Case(x.N)
-	if !ok || now.State != x.State {
+	before, ok := m.Case(x.N)
+	if !ok || before.State != x.State {
 		return errAgain
 	}
+	var now moderation.Case
 	err := m.cfg.Door.Exclusively(ctx, "", func(t *ingest.Exclusive) error {
-		now = now.Clone()
+		now = before.Clone() // the door may do the work more than once
 		if err := change(t, &now); err != nil {
 			return err
 		}
