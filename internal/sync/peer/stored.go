@@ -240,8 +240,7 @@ func (c *catchup) taskDone(t *task) {
 		g.unfiltered.done(t)
 	}
 	if told := g.told(c.confirmed.Has); told != nil {
-		asked := itemset.Of(slices.Values(g.Items))
-		c.coverage.Add(c.want, g.Layer, asked.Has, told)
+		c.coverage.Add(c.want, g.Layer, itemset.BitsOf(g.Items).Has, told)
 	}
 	g.over = true
 	c.groups = slices.DeleteFunc(c.groups, func(x *group) bool { return x == g })

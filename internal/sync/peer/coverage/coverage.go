@@ -110,7 +110,9 @@ func (b *Book) Add(w *want.Want, layer want.Layer, asked func(want.Item) bool, f
 		}
 	}
 	b.note(layer, found)
-	b.recount(w)
+	if !b.filling { // else it counts at the end
+		b.recount(w)
+	}
 }
 
 // note adds what was found of repositories.

@@ -52,3 +52,23 @@ func TestItemSets(t *testing.T) {
 		}
 	}
 }
+
+// Bits have what they were made of, and nothing else, however high the numbers that they are asked about.
+func TestBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for n := range 50 {
+		in := make(map[want.Item]bool)
+		var items []want.Item
+		for range n {
+			it := want.Item(r.IntN(1000))
+			in[it] = true
+			items = append(items, it)
+		}
+		b := BitsOf(items)
+		for it := range want.Item(1200) {
+			if b.Has(it) != in[it] {
+				t.Fatalf("of %v it has %d: %v", items, it, b.Has(it))
+			}
+		}
+	}
+}
