@@ -31,10 +31,15 @@ func newInbox() *inbox {
 
 // push adds an input without waiting.
 func (b *inbox) push(from *link, in peer.Input) {
-	b.mu.Lock()
-	b.items = append(b.items, arrival{from, in})
-	b.mu.Unlock()
+	b.add(from, in)
 	poke(b.ready)
+}
+
+// add adds an input, and wakes nobody.
+func (b *inbox) add(from *link, in peer.Input) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.items = append(b.items, arrival{from, in})
 }
 
 // poke puts a token where there is none.
@@ -48,6 +53,17 @@ func poke(token chan<- struct{}) {
 // pushWaiting adds an input, and then waits while there are inboxBound or more. It returns false when ctx ended first.
 func (b *inbox) pushWaiting(ctx context.Context, from *link, in peer.Input) bool {
 	b.push(from, in)
+	return b.hasRoom(ctx)
+}
+
+// addWaiting does the same with an input that need not be taken before the next one: to wake the shell for each event costs more than the event.
+func (b *inbox) addWaiting(ctx context.Context, from *link, in peer.Input) bool {
+	b.add(from, in)
+	return b.hasRoom(ctx)
+}
+
+// hasRoom waits while there are inboxBound inputs or more. It returns false when ctx ended first.
+func (b *inbox) hasRoom(ctx context.Context) bool {
 	for {
 		b.mu.Lock()
 		full, room := len(b.items) >= inboxBound, b.room
@@ -55,6 +71,7 @@ func (b *inbox) pushWaiting(ctx context.Context, from *link, in peer.Input) bool
 		if !full {
 			return true
 		}
+		poke(b.ready)
 		select {
 		case <-room:
 		case <-ctx.Done():

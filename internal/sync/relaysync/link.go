@@ -232,7 +232,7 @@ func (l *link) unreadable(ctx context.Context, p *shell, bad *nostr.MessageError
 	return nil
 }
 
-// event hands one event to the door, if somebody asked for it. The shell hears of the event first, and of the door's verdict later.
+// event hands one event to the door, if somebody asked for it. The shell hears of the event first, and of the door's verdict later, which wakes it.
 func (l *link) event(ctx context.Context, p *shell, m nostr.RelayEvent) error {
 	q, answer, cost := l.asked.find(m.Sub), unsolicited.Unsolicited, cost(m.Event)
 	p.useless.charge(p.now(), cost)
@@ -246,7 +246,7 @@ func (l *link) event(ctx context.Context, p *shell, m nostr.RelayEvent) error {
 		return nil
 	}
 	id, sub := m.Event.ID, m.Sub
-	if !p.inbox.pushWaiting(ctx, l, peer.Received{Sub: sub, ID: id, At: m.Event.CreatedAt}) {
+	if !p.inbox.addWaiting(ctx, l, peer.Received{Sub: sub, ID: id, At: m.Event.CreatedAt}) {
 		return ctx.Err()
 	}
 	return l.source.Submit(ctx, m.Event, q.source(), func(v policy.Verdict) {

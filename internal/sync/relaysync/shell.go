@@ -162,13 +162,7 @@ func (p *shell) work(ctx context.Context) {
 			if ctx.Err() != nil {
 				return // the end of ctx ends connections too: that is no failure of the relay
 			}
-			taken = p.inbox.take(taken)
-			for i, a := range taken {
-				if a.from == p.link && a.from != nil {
-					p.arrived(ctx, a.in)
-				}
-				taken[i] = arrival{}
-			}
+			taken = p.arrivals(ctx, taken)
 		case r := <-p.dialed:
 			if ctx.Err() != nil {
 				p.drop(r)
@@ -176,6 +170,7 @@ func (p *shell) work(ctx context.Context) {
 			}
 			p.dialEnded(ctx, r)
 		case <-timer.C:
+			taken = p.arrivals(ctx, taken) // what wakes nobody counts, before something counts as missing
 			p.step(ctx, peer.Tick{})
 		case f := <-p.calls:
 			p.step(ctx, peer.Tick{}) // without a step the machine would tell how things stood at its last step
@@ -207,6 +202,21 @@ func (p *shell) setTimer(t *time.Timer) {
 		return
 	}
 	t.Reset(max(0, at-p.now()))
+}
+
+// arrivals handles all inputs in the inbox, which fills spare from now on. The caller takes back what they were in.
+func (p *shell) arrivals(ctx context.Context, spare []arrival) []arrival {
+	if ctx.Err() != nil {
+		return spare
+	}
+	taken := p.inbox.take(spare)
+	for i, a := range taken {
+		if a.from == p.link && a.from != nil {
+			p.arrived(ctx, a.in)
+		}
+		taken[i] = arrival{}
+	}
+	return taken
 }
 
 // arrived handles one input of the open connection.
