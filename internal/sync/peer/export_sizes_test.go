@@ -81,7 +81,8 @@ func (c *connection) bounds(p *Peer) []bound {
 		{"polls", len(c.planner.Polls()), p.wanted.Len()},
 		{"root events that rise", c.planner.Promotions(), p.wanted.Len()},
 		{"groups", len(c.groups), p.wanted.Len() + 1}, // one that compares everything
-		{"tasks that run", len(c.running), capacity.RequestsAtOnce},
+		{"tasks that run", len(c.running), capacity.RequestsAtOnce + mostAtDoor},
+		{"tasks for which the relay has something to do", c.asking(nil), capacity.RequestsAtOnce},
 		{"tasks that were put off", len(c.later), open},
 		{"requests", len(c.requests), c.planner.Len() + len(c.running) + settling},
 		{"CLOSEs that are remembered", closed, refusal.MostCloses},

@@ -33,6 +33,9 @@ func (r *request) isUndecided() bool {
 // MostUndecided is how many requests by id may wait for the door beside the open one.
 const MostUndecided = mostUndecided
 
+// MostAtDoor is how many tasks more may run than the relay is asked for at once.
+const MostAtDoor = mostAtDoor
+
 // Holds says whether an item is confirmed.
 func (p *Peer) Holds(it want.Item) bool { return p.confirmed.Has(it) }
 

@@ -14,7 +14,7 @@ type queues struct {
 	fresh   [want.LayerRoots + 1]fifo.Queue[*group] // not begun, in turn; abandoned ones are skipped
 	ready   [want.LayerRoots + 1]fifo.Queue[*task]  // of groups that were begun, in turn; abandoned ones are skipped
 	again   fifo.Queue[*task]                       // that an earlier connection has read, but for what came since: they come last
-	running []*task                                 // that have a request open
+	running []*task                                 // that have a request open, or wait for the door
 	later   []*task                                 // put off
 }
 
@@ -76,10 +76,20 @@ func (q *queues) letGo(now time.Duration) {
 	}
 }
 
+// asking counts the running tasks but for one that have something open at the relay, or go on at once. Those at the door of this relay have not.
+func (q *queues) asking(but *task) (n int) {
+	for _, t := range q.running {
+		if t != but && !t.atDoor() {
+			n++
+		}
+	}
+	return n
+}
+
 // openREQs counts the stored REQs that are under way.
 func (q *queues) openREQs() (n int) {
 	for _, t := range q.running {
-		if r := t.req; r != nil && r.kind != asksNeg {
+		if r := t.req; r != nil && r.kind != asksNeg && !r.answered {
 			n++
 		}
 	}

@@ -129,12 +129,12 @@ func (c *catchup) next() *task {
 }
 
 // tendTasks starts stored requests: few at once, none while the relay asked
-// for a pause.
+// for a pause. The relay need not wait for the door of this relay: a task for which the door alone has something to do leaves its place to the next one.
 func (c *catchup) tendTasks() {
 	c.dropOver()
 	c.due(c.now.Mono)
 	for !c.paused() {
-		if len(c.running) >= c.atOnce() {
+		if c.asking(nil) >= c.atOnce() || len(c.running) >= c.atOnce()+mostAtDoor {
 			if c.references.makeWay() {
 				continue
 			}
@@ -164,7 +164,7 @@ func (c *catchup) proceed(t *task) {
 		c.suspects.sendTrial(t)
 	case t.group.Layer == want.LayerReferences && c.references.inquiry.Spent():
 		c.references.over()
-	case c.paused() || len(c.running) > c.atOnce():
+	case c.paused() || c.asking(t) >= c.atOnce():
 		c.park(t)
 	case c.demands.names.Refuses() && demands.Upper(t.filter) && c.comparing.pages():
 		c.leaveUpper(t)

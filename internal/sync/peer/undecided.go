@@ -12,6 +12,22 @@ import (
 // mostUndecided bounds the requests by id of one task that wait for the door, beside the open one.
 const mostUndecided = 4
 
+// mostAtDoor bounds how many tasks run beyond those that the relay is asked for at once, as the door has something to do for others.
+const mostAtDoor = 6
+
+// atDoor reports whether the relay has answered all that it was asked for a task, and only the door of this relay has something to do for it. What is
+// tried comes when nothing else is asked, whoever has something to do.
+func (t *task) atDoor() bool {
+	switch r := t.req; {
+	case t.group.Layer > want.LayerRoots:
+		return false
+	case r == nil:
+		return len(t.undecided) > 0
+	default:
+		return r.answered && r.kind != asksStore
+	}
+}
+
 // goAhead lets a task go on that has more ids to request, though the door still decides events of r.
 func (c *catchup) goAhead(r *request) {
 	t := r.task
@@ -67,7 +83,7 @@ func (c *catchup) forgetUndecided(t *task) {
 	c.letGo(c.now.Mono)
 }
 
-// elsewhere returns the ids that other running tasks request now or next.
+// elsewhere returns the ids that other tasks request now or next.
 func (c *catchup) elsewhere(t *task) map[nostr.ID]struct{} {
 	asked := make(map[nostr.ID]struct{})
 	if t.group.Layer == want.LayerReferences { // layer 4 makes way for others
@@ -75,6 +91,11 @@ func (c *catchup) elsewhere(t *task) map[nostr.ID]struct{} {
 	}
 	for _, o := range c.running {
 		if o != t && o.neg != nil {
+			o.neg.AddAwaited(asked)
+		}
+	}
+	for o := range c.ready[t.group.Layer].All() { // those that wait for a place again
+		if o.neg != nil && !o.over {
 			o.neg.AddAwaited(asked)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/peer"
 	"github.com/graspd/graspd/internal/sync/peer/capacity"
+	"github.com/graspd/graspd/internal/sync/want"
 )
 
 // slowDoor is a driver whose door has decided nothing of what comes by id until it is told to.
@@ -59,6 +60,16 @@ func closedSlowDoor(t *testing.T, events, page int, tags ...string) (*slowDoor, 
 		return true
 	}
 	return s, w
+}
+
+// stored counts the stored requests that the relay has.
+func (s *slowDoor) stored() (n int) {
+	for _, r := range s.driver.open {
+		if r.Class != peer.Live {
+			n++
+		}
+	}
+	return n
 }
 
 // decides tells the verdicts on all that request n brought.
@@ -288,5 +299,64 @@ func TestARefusalWhileTheDoorDecides(t *testing.T) {
 	s.decides(5)
 	if len(s.library.ours) != 300 || !s.peer.AllConfirmed() {
 		t.Errorf("%d events, %+v", len(s.library.ours), s.peer.Status())
+	}
+}
+
+// TestOthersAreAskedWhileTheDoorDecides: what waits for the door alone takes nobody's place at the relay, up to a bound, and nothing of a higher
+// layer is asked before.
+func TestOthersAreAskedWhileTheDoorDecides(t *testing.T) {
+	s, _ := closedSlowDoor(t, 0, 500)
+	_, w := small(t, 2000)
+	w.Repos[0].EachRoot(func(it want.Item) {
+		s.library.events = append(s.library.events, s.library.Event(nostr.KindComment, key(9), 1_700_000_000+int64(it), nostr.Tag{"e", w.Root(it).String()}))
+	})
+	s.connect(w, capacity.Limits{})
+	const most = capacity.RequestsAtOnce + peer.MostAtDoor
+	if len(s.subs) != most {
+		t.Fatalf("%d requests by id before anything is decided, want %d", len(s.subs), most)
+	}
+	if s.stored() > capacity.RequestsAtOnce {
+		t.Errorf("%d stored requests are open", s.stored())
+	}
+	s.decides(3) // not in order
+	if len(s.subs) != most+1 {
+		t.Errorf("%d requests by id when one is decided, want %d", len(s.subs), most+1)
+	}
+	for n := 0; n < len(s.subs); n++ {
+		if err := s.peer.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if n == 3 {
+			continue
+		}
+		if s.peer.AllConfirmed() {
+			t.Errorf("settled before request %d was decided", n)
+		}
+		s.decides(n)
+	}
+	requests, times := s.byIDs()
+	if requests != 20 || len(times) != 2000 || !s.peer.AllConfirmed() {
+		t.Errorf("%d requests for %d ids, %+v", requests, len(times), s.peer.Status())
+	}
+}
+
+// TestNothingOfAHigherLayerIsAskedWhileTheDoorDecides, as the events of the lower one decide what is accepted.
+func TestNothingOfAHigherLayerIsAskedWhileTheDoorDecides(t *testing.T) {
+	s, _ := closedSlowDoor(t, 10, 500)
+	_, w := small(t, 1)
+	root := ""
+	w.Repos[0].EachRoot(func(it want.Item) { root = w.Root(it).String() })
+	s.connect(w, capacity.Limits{})
+	asksRoots := func() bool {
+		return slices.ContainsFunc(s.sent, func(e peer.Effect) bool {
+			o, ok := e.(peer.LoadSet)
+			return ok && len(o.Filter.Tags) > 0 && slices.Contains(o.Filter.Tags[0].Values, root)
+		})
+	}
+	if len(s.subs) != 1 || asksRoots() {
+		t.Fatalf("%d requests by id, asks for what names the root event: %v", len(s.subs), asksRoots())
+	}
+	if s.decides(0); !asksRoots() || !s.peer.AllConfirmed() {
+		t.Errorf("settled %v, asks for what names the root event: %v", s.peer.AllConfirmed(), asksRoots())
 	}
 }
