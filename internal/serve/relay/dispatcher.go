@@ -86,7 +86,17 @@ func (d *dispatcher) run(ctx context.Context) error {
 	return nil
 }
 
+// listens reports whether there is any live filter. While there is none, as on a relay that fills, events need not be made ready to be matched.
+func (d *dispatcher) listens() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.index.empty()
+}
+
 func (d *dispatcher) deliver(seq store.Seq, e *nostr.Event) {
+	if !d.listens() {
+		return
+	}
 	x := newSubject(e)
 	d.contained(func() { d.match(seq, x) })
 	if len(d.touched) == 0 {

@@ -36,7 +36,9 @@ func (m *Matcher) Remove(n int) {
 // Match returns how often each subscription is told of the event.
 func (m *Matcher) Match(e *nostr.Event) map[int]int {
 	m.seq++
-	m.d.match(m.seq, newSubject(e))
+	if m.d.listens() {
+		m.d.match(m.seq, newSubject(e))
+	}
 	told := map[int]int{}
 	for n, sub := range m.subs {
 		if k := len(sub.session.hits); k > 0 {

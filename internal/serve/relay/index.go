@@ -53,6 +53,11 @@ func (x *index) remove(f *liveFilter) {
 	f.entries = nil
 }
 
+// empty reports whether there is no filter.
+func (x *index) empty() bool {
+	return len(x.ids)+len(x.tags)+len(x.authors)+len(x.kinds)+len(x.rest.entries) == 0
+}
+
 // candidates calls visit with every filter that can match, with some more than once.
 func (x *index) candidates(s *subject, visit func(*liveFilter)) {
 	x.ids[s.event.ID].each(visit)
