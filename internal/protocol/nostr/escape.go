@@ -1,7 +1,6 @@
 package nostr
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -46,14 +45,15 @@ func appendText(dst []byte, s string) []byte {
 	return appendString(dst, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// unescape resolves the escapes of t, the text between two quotes. The result is never longer than t.
+// unescape resolves the escapes of t, the text between two quotes. The result is never longer than t, so that one piece of memory is enough.
 func (c *scanner) unescape(t string) (string, error) {
-	c.buf = slices.Grow(c.buf[:0], len(t))
+	var b strings.Builder
+	b.Grow(len(t))
 	for {
 		i := strings.IndexByte(t, '\\')
 		if i < 0 {
-			c.buf = append(c.buf, t...)
-			return string(c.buf), nil
+			b.WriteString(t)
+			return b.String(), nil
 		}
 		r, n := escape(t[i:])
 		if n == 0 {
@@ -62,8 +62,8 @@ func (c *scanner) unescape(t string) (string, error) {
 			}
 			return "", c.fail("invalid escape in the string that ends")
 		}
-		c.buf = append(c.buf, t[:i]...)
-		c.buf = utf8.AppendRune(c.buf, r)
+		b.WriteString(t[:i])
+		b.WriteRune(r)
 		t = t[i+n:]
 	}
 }

@@ -13,10 +13,9 @@ const maxDepth = 16
 // builds nothing but the strings that it is asked for, and a string without escapes is a part of s.
 type scanner struct {
 	s     string
-	i     int    // the next byte to read
-	loose bool   // whitespace was skipped or a key was written with escapes
-	most  int    // strings that the tags of an event may have; 0 for any number
-	buf   []byte // where escapes are resolved
+	i     int  // the next byte to read
+	loose bool // whitespace was skipped or a key was written with escapes
+	most  int  // strings that the tags of an event may have; 0 for any number
 }
 
 // syntaxError says what is wrong with a text and where.
