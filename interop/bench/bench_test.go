@@ -10,6 +10,17 @@ import (
 	"time"
 )
 
+// The bare server is another process of the same program.
+func TestMain(m *testing.M) {
+	if os.Getenv(bareEnv) != "" {
+		if err := serveBare(os.Stdin, os.Stdout); err != nil {
+			panic(err)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
 // The whole report comes about, with every part in it; what it says of so few events means nothing.
 func TestReport(t *testing.T) {
 	if testing.Short() {

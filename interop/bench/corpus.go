@@ -43,7 +43,7 @@ func shape(n int, large bool) corpus.Options {
 	return o
 }
 
-// events makes the corpus with genuine signatures, once. Every repository names the proxy as its other relay.
+// events makes the corpus with genuine signatures, once. Every repository names the proxy's address as its other relay.
 func (w *world) events(ctx context.Context) (*collection, error) {
 	if w.corpus != nil {
 		return w.corpus, nil

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 
@@ -19,12 +21,11 @@ import (
 
 // other is a relay that others wrote: khatru with NIP-77, on eventstore's badger with its usual limits. It runs in this process.
 type other struct {
-	addr string
 	db   *badger.BadgerBackend
 	http *httptest.Server
 }
 
-// startKhatru runs it with the corpus.
+// startKhatru runs it with the corpus, where the proxy stood.
 func startKhatru(ctx context.Context, w *world) (_ *other, err error) {
 	k := &other{db: &badger.BadgerBackend{Path: w.path("khatru"), BadgerOptionsModifier: func(o dgbadger.Options) dgbadger.Options {
 		return o.WithLogger(nil)
@@ -45,8 +46,13 @@ func startKhatru(ctx context.Context, w *world) (_ *other, err error) {
 	r.CountEvents = append(r.CountEvents, k.db.CountEvents)
 	r.DeleteEvent = append(r.DeleteEvent, k.db.DeleteEvent)
 	r.ReplaceEvent = append(r.ReplaceEvent, k.db.ReplaceEvent)
-	k.http = httptest.NewServer(r)
-	k.addr = k.http.Listener.Addr().String()
+	l, err := net.Listen("tcp", w.proxy.addr)
+	if err != nil {
+		k.db.Close()
+		return nil, err
+	}
+	k.http = &httptest.Server{Listener: l, Config: &http.Server{Handler: r}}
+	k.http.Start()
 	return k, nil
 }
 

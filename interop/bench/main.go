@@ -17,6 +17,13 @@ import (
 )
 
 func main() {
+	if os.Getenv(bareEnv) != "" {
+		if err := serveBare(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stderr); err != nil {
@@ -80,7 +87,7 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 		}
 	}
 	if o.out == "-" {
-		_, err = os.Stdout.WriteString(made.report.markdown())
+		_, err = os.Stdout.WriteString(readable(made.report.markdown()))
 	}
 	return err
 }

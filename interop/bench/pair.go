@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/graspd/graspd/internal/operate/admin"
 )
 
-// pair is a graspd that has the corpus, behind the proxy, and one that fills from it.
+// pair is a graspd that has the corpus, at the proxy's address, and one that fills from it.
 type pair struct {
 	source, target *process
 	filled
@@ -19,13 +19,17 @@ type pair struct {
 type filled struct {
 	events int64 // stored at the end
 	took   time.Duration
-	bytes  int64 // over the connection, both ways
-	cpu    time.Duration
-	alloc  int64
-	cut    bool // it took too long, and this is how far it came
+	bytes  int64         // over the connection, both ways
+	cpu    time.Duration // of the process that fills
+	sender time.Duration // of the relay that it fills from
+	alloc  int64         // by the process that fills
+	cut    bool          // it took too long, and this is how far it came
 }
 
-const batchWindow = 5 * time.Second // graspd's own
+const (
+	batchWindow = 5 * time.Second        // graspd's own
+	looks       = 100 * time.Millisecond // between looks at how far a catch-up has come, each of which takes some of what is measured
+)
 
 // connected makes the pair and fills the second from the first.
 func (w *world) connected(ctx context.Context) (*pair, error) {
@@ -36,14 +40,16 @@ func (w *world) connected(ctx context.Context) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pair{}
-	if p.source, err = w.graspd(ctx, data, "--sync=false"); err != nil {
+	if err := w.proxy.leave(); err != nil {
 		return nil, err
 	}
-	w.proxy.lead(p.source.url[len("ws://"):])
+	p := &pair{}
+	if p.source, err = w.graspdAt(ctx, w.proxy.addr, data, "--sync=false"); err != nil {
+		return nil, err
+	}
 	w.say("filling one graspd from another")
 	// The flags matter for (c) only: every reconnect compares everything, and comes soon.
-	p.target, p.filled, err = w.fill(ctx, "pair", batchWindow, "--sync-quick-reconnect", "1s", "--sync-base-backoff", "100ms", "--sync-max-backoff", "1s")
+	p.target, p.filled, err = w.fill(ctx, "pair", p.source.cpu, batchWindow, "--sync-quick-reconnect", "1s", "--sync-base-backoff", "100ms", "--sync-max-backoff", "1s")
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +58,20 @@ func (w *world) connected(ctx context.Context) (*pair, error) {
 	}
 	w.pair = p
 	return p, nil
+}
+
+// behindProxy has the proxy stand between both.
+func (w *world) behindProxy(ctx context.Context, p *pair) (err error) {
+	if err := p.source.stop(); err != nil {
+		return err
+	}
+	if err := w.proxy.stand(); err != nil {
+		return err
+	}
+	if p.source, err = w.graspd(ctx, w.stored, "--sync=false"); err == nil {
+		w.proxy.lead(p.source.url[len("ws://"):])
+	}
+	return err
 }
 
 // part ends the pair, which has the corpus's data directory to itself.
@@ -68,9 +88,10 @@ func (w *world) part() error {
 	return source
 }
 
-// fill starts a graspd with an empty store and waits until it has all that it wants of the relay behind the proxy.
-func (w *world) fill(ctx context.Context, name string, window time.Duration, args ...string) (*process, filled, error) {
-	bytes := w.proxy.bytes.Load()
+// fill starts a graspd with an empty store and waits until it has all that it wants of the relay at the proxy's address. sender is the
+// processor time of that relay.
+func (w *world) fill(ctx context.Context, name string, sender func() time.Duration, window time.Duration, args ...string) (*process, filled, error) {
+	before := sender()
 	args = append(args, "--bootstrap", w.proxy.url(), "--sync-allow-private", "--sync-batch-window", window.String())
 	g, err := w.graspd(ctx, w.path(name), args...)
 	if err != nil {
@@ -80,16 +101,19 @@ func (w *world) fill(ctx context.Context, name string, window time.Duration, arg
 	defer cancel()
 	f := filled{}
 	changed := g.begun
-	err = g.until(waiting, 20*time.Millisecond, func(s admin.Status) bool {
+	err = g.until(waiting, looks, func(s admin.Status) bool {
 		if s.Store.Events != f.events {
-			f.events, changed, f.cpu = s.Store.Events, time.Now(), g.cpu()
+			f.events, changed, f.cpu, f.sender = s.Store.Events, time.Now(), g.cpu(), sender()-before
 		}
 		whole := f.events == w.through.stored
 		return whole || f.events > 0 && settled(s) && time.Since(changed) > window+2*time.Second
 	})
-	f.took, f.bytes = changed.Sub(g.begun), w.proxy.bytes.Load()-bytes
+	f.took = changed.Sub(g.begun)
 	if context.Cause(waiting) == errSlow {
 		f.cut, err = true, nil
+	}
+	if err == nil {
+		f.bytes, err = g.carried(w.proxy.addr)
 	}
 	if err == nil {
 		f.alloc, err = g.allocated(ctx)
@@ -108,50 +132,71 @@ func settled(s admin.Status) bool {
 }
 
 // catchUp is (b): an empty graspd fills from one that has the corpus, against what the door alone takes.
-func (w *world) catchUp(ctx context.Context) error {
+func (w *world) catchUp(ctx context.Context) (err error) {
 	p, err := w.connected(ctx)
 	if err != nil {
 		return err
 	}
-	against := "(a): " + rate(w.through.events, w.through.took)
-	add := func(what string, f filled, target string) {
-		if f.cut {
-			what += ", given up"
-		}
-		ratio := float64(f.events) / f.took.Seconds() / (float64(w.through.events) / w.through.took.Seconds())
-		w.report.add(line{what: what, measured: rate(int(f.events), f.took) + fmt.Sprintf(", %s of CPU and %s allocated each", span(each(f.cpu, int(f.events))), size(f.alloc/max(f.events, 1))),
-			against: against, ratio: ratio, target: target, met: ratio >= 0.8})
+	if err := p.target.pause(); err != nil { // it would fill along with the others
+		return err
 	}
-	add("cold catch-up from graspd", p.filled, "≥ 0.8")
+	defer func() {
+		if goesOn := p.target.goOn(); err == nil {
+			err = goesOn
+		}
+	}()
+	w.addFilled("cold catch-up from graspd", p.filled, true)
 	w.say("the same with a batch window of 200 ms")
-	quick, err := w.refill(ctx, "quick", 200*time.Millisecond)
+	quick, err := w.refill(ctx, "quick", p.source.cpu, 200*time.Millisecond)
 	if err != nil {
 		return err
 	}
-	add("the same with `--sync-batch-window 200ms`", quick, "")
+	w.addFilled("the same with `--sync-batch-window 200ms`", quick, false)
 	w.say("the same from khatru")
+	if err := p.source.stop(); err != nil {
+		return err
+	}
 	k, err := startKhatru(ctx, w)
 	if err != nil {
 		return err
 	}
-	w.proxy.lead(k.addr)
-	other, err := w.refill(ctx, "from-khatru", batchWindow)
+	other, err := w.refill(ctx, "from-khatru", spent, batchWindow)
 	k.close()
-	w.proxy.lead(p.source.url[len("ws://"):])
 	if err != nil {
 		return err
 	}
-	add("cold catch-up from khatru on badger", other, "")
+	w.addFilled("cold catch-up from khatru on badger", other, false)
 	if missing := w.through.stored - p.events; missing > 0 {
 		w.report.note("%d events of the source did not come: only the full resync, which comes later, asks for them.", missing)
 	}
-	w.report.note("From the start of the process until its store has everything. Both relays share the machine, and a proxy between them counts the bytes. `--sync-batch-window` is 5 s unless the line says otherwise.")
+	both := each(p.cpu+p.sender, int(p.events))
+	w.report.note("From the start of the process until its store has everything. Both relays share the processors of this machine: with %s an event for both no more than %.0f a second can come. "+
+		"An event is also parsed here, which (a) has done before, and asked for. `--sync-batch-window` is 5 s unless the line says otherwise.", span(both), float64(runtime.GOMAXPROCS(0))/both.Seconds())
 	return nil
 }
 
+// addFilled tells what a catch-up took.
+func (w *world) addFilled(what string, f filled, targets bool) {
+	if f.cut {
+		what += ", given up"
+	}
+	n, t := int(f.events), w.through
+	took := line{what: what, measured: rate(n, f.took), against: "(a): " + rate(t.events, t.took), ratio: float64(n) / f.took.Seconds() / (float64(t.events) / t.took.Seconds())}
+	mine, its := each(f.cpu, n), each(t.cpu, t.events)
+	cpu := line{what: what + ": CPU for each event", measured: span(mine) + ", and " + span(each(f.sender, n)) + " of the sender", against: "(a): " + span(its), ratio: mine.Seconds() / its.Seconds()}
+	if targets {
+		took.target, took.met = "≥ 0.7", took.ratio >= 0.7
+		cpu.target, cpu.met = "≤ 1.25", cpu.ratio <= 1.25
+	}
+	w.report.add(took)
+	w.report.add(cpu)
+	got, door := f.alloc/max(f.events, 1), t.allocated/int64(max(t.events, 1))
+	w.report.add(line{what: what + ": allocated for each event", measured: size(got), against: "(a): " + size(door), ratio: float64(got) / float64(door)})
+}
+
 // refill fills another one and throws it away.
-func (w *world) refill(ctx context.Context, name string, window time.Duration) (filled, error) {
-	g, f, err := w.fill(ctx, name, window)
+func (w *world) refill(ctx context.Context, name string, sender func() time.Duration, window time.Duration) (filled, error) {
+	g, f, err := w.fill(ctx, name, sender, window)
 	if err != nil {
 		return f, err
 	}

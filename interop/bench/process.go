@@ -38,12 +38,12 @@ var (
 	statusAt = regexp.MustCompile(`(http://\S+)/status\.json`)
 )
 
-// start runs graspd on free ports with the data directory and waits until it listens.
-func start(ctx context.Context, binary, data string, args ...string) (*process, error) {
+// start runs graspd with the data directory at that address, and on a free port for the operator, and waits until it listens.
+func start(ctx context.Context, binary, at, data string, args ...string) (*process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	args = append([]string{"serve", "--git=false", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data", data, "--domain", domain,
+	args = append([]string{"serve", "--git=false", "--listen", at, "--admin-listen", "127.0.0.1:0", "--data", data, "--domain", domain,
 		"--disk-floor", "0", "--log-level", "error", "--quiet"}, args...)
 	g := &process{cmd: exec.Command(binary, args...)}
 	g.cmd.Stderr = &g.complaints
@@ -88,6 +88,11 @@ func (g *process) stop() error {
 	})
 	return g.err
 }
+
+// pause stops the process until goOn: it keeps its connections, and takes nothing of the processor.
+func (g *process) pause() error { return g.cmd.Process.Signal(syscall.SIGSTOP) }
+
+func (g *process) goOn() error { return g.cmd.Process.Signal(syscall.SIGCONT) }
 
 // get reads a page of the private listener.
 func (g *process) get(ctx context.Context, page string) ([]byte, int, error) {

@@ -7,31 +7,51 @@ import (
 	"time"
 )
 
-// proxy is the address under which repositories name the relay that graspd fills from. It carries bytes to
-// whatever relay stands behind it, counts them, and can be cut.
+// proxy is the address under which repositories name the relay that graspd fills from. A relay that is read as a whole stands there itself. Where
+// connections are to be cut, the proxy does: it carries bytes to whatever relay stands behind it, and counts them.
 type proxy struct {
-	l     net.Listener
+	addr  string       // host:port
 	bytes atomic.Int64 // both ways
 	dials chan time.Time
+	l     net.Listener // nil while a relay stands at the address
 
 	mu     sync.Mutex // guards the rest
 	target string     // host:port; "": nothing is carried
 	open   map[net.Conn]struct{}
 }
 
+// newProxy takes an address, and holds it until it is left to a relay.
 func newProxy() (*proxy, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	p := &proxy{addr: "127.0.0.1:0", dials: make(chan time.Time, 1), open: map[net.Conn]struct{}{}}
+	if err := p.stand(); err != nil {
 		return nil, err
 	}
-	p := &proxy{l: l, dials: make(chan time.Time, 1), open: map[net.Conn]struct{}{}}
-	go p.accept()
+	p.addr = p.l.Addr().String()
 	return p, nil
 }
 
-func (p *proxy) url() string { return "ws://" + p.l.Addr().String() }
+func (p *proxy) url() string { return "ws://" + p.addr }
 
-func (p *proxy) close() error { p.lead(""); return p.l.Close() }
+// stand takes the address back from a relay that has left it.
+func (p *proxy) stand() (err error) {
+	if p.l != nil {
+		return nil
+	}
+	if p.l, err = net.Listen("tcp", p.addr); err == nil {
+		go p.accept(p.l)
+	}
+	return err
+}
+
+// leave leaves the address to a relay.
+func (p *proxy) leave() error {
+	p.lead("")
+	l := p.l
+	if p.l = nil; l == nil {
+		return nil
+	}
+	return l.Close()
+}
 
 // lead cuts all connections and has the next ones go to the target.
 func (p *proxy) lead(target string) {
@@ -47,9 +67,9 @@ func (p *proxy) lead(target string) {
 	}
 }
 
-func (p *proxy) accept() {
+func (p *proxy) accept(l net.Listener) {
 	for {
-		c, err := p.l.Accept()
+		c, err := l.Accept()
 		if err != nil {
 			return
 		}

@@ -16,7 +16,7 @@ func (r *report) write(path string, renew bool) error {
 		}
 		page = r.renewed(string(old))
 	}
-	return os.WriteFile(path, []byte(page), 0o644)
+	return os.WriteFile(path, []byte(readable(page)), 0o644)
 }
 
 // renewed is the page with the sections that were measured, which say how; the others stay as they are.

@@ -61,7 +61,7 @@ func (l line) cells() []string {
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Performance\n\nThis page is generated: `%s`. Every figure stands beside another one of the same run.\n"+
-		"[TRIED.md](TRIED.md) says what was tried and not kept.\n\n", r.command)
+		"Ten of them come first; the sections below have all, with targets, and say how each was measured. [TRIED.md](TRIED.md) says what was tried and not kept.\n\n", r.command)
 	for _, h := range r.head {
 		fmt.Fprintf(&b, "- %s\n", h)
 	}

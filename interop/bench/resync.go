@@ -24,6 +24,9 @@ func (w *world) resync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := w.behindProxy(ctx, p); err != nil {
+		return err
+	}
 	// Long enough for the target to find out that both hold nearly the same.
 	quiet, cancel := patience(ctx)
 	defer cancel()
@@ -44,7 +47,7 @@ func (w *world) resync(ctx context.Context) error {
 		return err
 	}
 	w.addResync(fmt.Sprintf("sets that differ by %d", differ.brought), differ, p.filled, 0, 0)
-	w.report.note("graspd had found before that the relay holds nearly the same, and asks it as a whole. The bench cuts the connection; the time is from the next dial until everything is confirmed. Bytes are those of the connection, both ways. Events moved are those that the source sent.")
+	w.report.note("graspd had found before that the relay holds nearly the same, and asks it as a whole. A proxy between both cuts the connection; the time is from the next dial until everything is confirmed. Bytes are those of the connection, both ways. Events moved are those that the source sent.")
 	return nil
 }
 

@@ -45,7 +45,7 @@ func newWorld(o options, w io.Writer) (*world, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	x := &world{options: o, dir: dir, w: w, began: time.Now(), proxy: p, towns: map[int]string{}}
-	x.closers = append(x.closers, p.close)
+	x.closers = append(x.closers, p.leave)
 	x.report.command = strings.TrimSpace("make bench " + benchArgs(o))
 	x.report.head = append(x.report.head, machine())
 	if o.events != fullSize {
@@ -89,9 +89,16 @@ func (w *world) say(format string, args ...any) {
 // path is a new place for files.
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// graspd starts the binary on a data directory; it is stopped at the end if it still runs then.
+const anyPort = "127.0.0.1:0"
+
+// graspd starts the binary on a data directory, on a free port; it is stopped at the end if it still runs then.
 func (w *world) graspd(ctx context.Context, data string, args ...string) (*process, error) {
-	g, err := start(ctx, w.binary, data, args...)
+	return w.graspdAt(ctx, anyPort, data, args...)
+}
+
+// graspdAt starts it at an address.
+func (w *world) graspdAt(ctx context.Context, at, data string, args ...string) (*process, error) {
+	g, err := start(ctx, w.binary, at, data, args...)
 	if err == nil {
 		w.closers = append(w.closers, g.stop)
 	}
