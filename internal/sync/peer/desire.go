@@ -46,7 +46,9 @@ func (p *Peer) setWant(w *want.Want) {
 			}
 		})
 	}
-	p.coverage.Want(w)
+	if !w.SameRepositories(old) {
+		p.coverage.Want(w)
+	}
 }
 
 // reconsider asks for everything again, since what was refused before may be taken now. That it was not taken live is no gap.

@@ -116,6 +116,9 @@ func (t *names) spoken(it Item) int64 {
 
 // Roused calls f for the root events that somebody talked about since old was handed out.
 func (w *Want) Roused(old *Want, f func(Item)) {
+	if now, was := w.names.activity, old.names.activity; len(now) == len(was) && (len(now) == 0 || &now[0] == &was[0]) {
+		return // one and the same list, as that is copied when it changes
+	}
 	for i, page := range w.names.activity {
 		var was *[namePage]uint32
 		if i < len(old.names.activity) {

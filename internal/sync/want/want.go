@@ -137,10 +137,16 @@ func (w *Want) Each(f func(Item)) {
 	walk(nil, w.Repos, f)
 }
 
+// SameRepositories reports whether w is the Want right after old and about the same repositories, of which some may have other items. It says no
+// where nobody can tell at once.
+func (w *Want) SameRepositories(old *Want) bool {
+	return old != nil && w.from != nil && w.from == old.edition
+}
+
 // Diff calls add for every item of b that a lacks, and then sub for every item of a that b lacks. Diff looks only at the lists that a and b
 // do not share, so it may report an item that both have, to add and to sub. An item of several repositories it reports once for each.
 func Diff(a, b *Want, add, sub func(Item)) {
-	if a != nil && b.from != nil && a.edition == b.from {
+	if b.SameRepositories(a) {
 		for _, i := range b.moved {
 			walkRepo(a.Repos[i], b.Repos[i], add)
 		}
