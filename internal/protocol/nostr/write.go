@@ -2,6 +2,7 @@ package nostr
 
 import (
 	"encoding/hex"
+	"slices"
 	"strconv"
 )
 
@@ -17,7 +18,21 @@ func AppendAuth(dst []byte, e *Event) []byte {
 
 // AppendReq appends ["REQ", sub, filter...].
 func AppendReq(dst []byte, sub string, filters ...Filter) []byte {
-	return appendFilters(appendVerb(dst, "REQ", sub), filters)
+	return appendFilters(appendVerb(slices.Grow(dst, room(filters...)), "REQ", sub), filters)
+}
+
+// room is how many bytes a message with these filters takes: mostly somewhat more than it will, so that its memory does not grow as it is written.
+func room(filters ...Filter) int {
+	n := 128
+	for _, f := range filters {
+		n += 128 + 67*(len(f.IDs)+len(f.Authors)) + 6*len(f.Kinds)
+		for _, t := range f.Tags {
+			for _, v := range t.Values {
+				n += len(v) + len(`"",`)
+			}
+		}
+	}
+	return n
 }
 
 // AppendClose appends ["CLOSE", sub].
@@ -27,7 +42,7 @@ func AppendClose(dst []byte, sub string) []byte {
 
 // AppendNegOpen appends ["NEG-OPEN", sub, filter, msg] with msg in hex (NIP-77).
 func AppendNegOpen(dst []byte, sub string, f Filter, msg []byte) []byte {
-	dst = append(appendVerb(dst, "NEG-OPEN", sub), ',')
+	dst = append(appendVerb(slices.Grow(dst, room(f)+2*len(msg)), "NEG-OPEN", sub), ',')
 	dst = append(f.AppendJSON(dst), ',')
 	return append(appendHex(dst, msg), ']')
 }

@@ -86,7 +86,7 @@ func (s *Planner) oldest(w *want.Want, than int64) (oldest *REQ) {
 		if !l.steady() {
 			continue
 		}
-		if at := newest(w, l.lots); at < than {
+		if at, ok := newestBelow(w, l.lots, than); ok {
 			oldest, than = l, at
 		}
 	}

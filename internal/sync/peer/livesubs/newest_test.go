@@ -40,5 +40,11 @@ func TestTheNewestOfALiveREQ(t *testing.T) {
 		if got := newest(w, lots); got != c.rank {
 			t.Errorf("%v: the newest is of %d, not %d", c.of, got, c.rank)
 		}
+		for than := int64(0); than < 40; than++ {
+			got, ok := newestBelow(w, lots, than)
+			if below := c.rank < than; ok != below || below && got != c.rank {
+				t.Errorf("%v: the newest below %d is of %d, %v", c.of, than, got, ok)
+			}
+		}
 	}
 }

@@ -155,6 +155,16 @@ func newest(w *want.Want, lots []itemset.Lot) (at int64) {
 	return at
 }
 
+// newestBelow returns the highest rank in lots where all are below a rank. It looks no further than at the first that is not.
+func newestBelow(w *want.Want, lots []itemset.Lot, than int64) (at int64, ok bool) {
+	for it := range itemset.Each(lots) {
+		if at = max(at, w.Rank(it)); at >= than {
+			return 0, false
+		}
+	}
+	return at, at < than
+}
+
 // Sending says how a REQ goes out.
 type Sending struct {
 	Sub         string
