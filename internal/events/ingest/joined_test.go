@@ -107,7 +107,7 @@ func TestWorkThatOnlyReads(t *testing.T) {
 		e := announcement(1, "tool", time.Now())
 		heard := w.submit(w.peer("a"), e, store.Live)
 		synctest.Wait()
-		saw := false
+		saw, start := false, time.Now()
 		reads := w.works(func(t *ingest.Exclusive) (err error) {
 			if w.get(e.ID) != nil {
 				w.Error("it is durable before")
@@ -115,10 +115,20 @@ func TestWorkThatOnlyReads(t *testing.T) {
 			saw, err = t.Has(e.ID)
 			return err
 		})
-		if err := <-reads; err != nil || !saw || w.get(e.ID) == nil || w.commits() != before+1 {
-			t.Errorf("%v, saw it: %v, durable: %v, %d commits", err, saw, w.get(e.ID) != nil, w.commits()-before)
+		if err := <-reads; err != nil || !saw || w.get(e.ID) == nil || w.commits() != before+1 || time.Since(start) != 0 {
+			t.Errorf("%v, saw it: %v, durable: %v, %d commits, after %v", err, saw, w.get(e.ID) != nil, w.commits()-before, time.Since(start))
 		}
 		w.want(<-heard, policy.Accept)
+		free := w.occupied()
+		reads = w.works(func(*ingest.Exclusive) error { return nil })
+		writes := w.works(func(t *ingest.Exclusive) error { time.Sleep(time.Millisecond); return sets("behind")(t) })
+		free()
+		if err := <-reads; err != nil || time.Since(start) != 0 {
+			t.Errorf("%v, and it has waited %v for work behind it", err, time.Since(start))
+		}
+		if err := <-writes; err != nil {
+			t.Error(err)
+		}
 	})
 }
 
