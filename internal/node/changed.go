@@ -107,9 +107,9 @@ func (n *Node) Change(ctx context.Context, setting, value, by string) error {
 }
 
 // note writes a change into the journal, and the row of the change; a nil row removes it.
-func (n *Node) note(ctx context.Context, c nip86.Change, row []byte) error {
+func (t *Term) note(ctx context.Context, c nip86.Change, row []byte) error {
 	e := moderation.Entry{By: c.By, Did: moderation.Set, Subject: c.Setting, Why: c.Value}
-	return n.Moderator.Note(ctx, e, func(t *ingest.Exclusive) error { return t.SetRow(nip86.ChangeRow+c.Setting, row) })
+	return t.Moderator.Note(ctx, e, func(t *ingest.Exclusive) error { return t.SetRow(nip86.ChangeRow+c.Setting, row) })
 }
 
 // takeOver puts in force what the settings say by now, and forgets the changes that these settings end. The caller holds said.mu.

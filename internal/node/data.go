@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,10 +10,8 @@ import (
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/store"
-	"github.com/graspd/graspd/internal/git/hosting"
 	"github.com/graspd/graspd/internal/operate/backup"
 	"github.com/graspd/graspd/internal/operate/moderation/moderator"
-	"github.com/graspd/graspd/internal/operate/moderation/reports"
 )
 
 // StoreIn returns where a data directory has its store.
@@ -63,35 +60,6 @@ func moderated(c *Config, s *store.Store) (*moderator.Decisions, error) {
 		return decided, nil
 	}
 	return decided, err
-}
-
-// openData opens the data directory and the door in front of it.
-func (n *Node) openData() (err error) {
-	c := n.cfg
-	if n.Store, err = openOwnStore(c); err != nil {
-		return err
-	}
-	n.sweepSnapshots()
-	settings := c.rules(c.Lists)
-	decided, err := moderated(&n.cfg, n.Store)
-	if err != nil {
-		return err
-	}
-	c = n.cfg
-	var git hosting.Config
-	if c.Git != nil {
-		if git, err = n.openGit(); err != nil {
-			return err
-		}
-	}
-	n.Door = newDoor(c, n.Store, git.Ledger, n.faults)
-	n.Moderator = moderator.New(moderator.Config{Store: n.Store, Decided: decided, Door: n.Door, Rules: settings, Now: c.Now, Logger: c.Logger.With("component", "moderator")})
-	if c.Git != nil {
-		git.Door, git.Keeps = n.Door, n.Moderator.KeepsData
-		n.Host = hosting.New(git)
-	}
-	n.Reports, err = reports.Open(context.Background(), reports.Config{Store: n.Store, Door: n.Door, Moderator: n.Moderator, Now: c.Now, Logger: c.Logger.With("component", "reports")})
-	return err
 }
 
 func openOwnStore(c Config) (*store.Store, error) {

@@ -46,20 +46,24 @@ type GitSync struct {
 // GitIn returns where a data directory has its repositories.
 func GitIn(dir string) string { return filepath.Join(dir, "git") }
 
-// openGit opens the repositories. It returns what their host works with, but for door and moderator.
-func (n *Node) openGit() (hosting.Config, error) {
+// openGit opens the repositories on the disk.
+func (n *Node) openGit() (err error) {
+	c := n.cfg
+	if c.Git.Disk != nil {
+		return nil
+	}
+	if n.git, err = gitproc.Open(context.Background(), gitproc.Config{Program: c.Git.Program, Fetches: c.Git.Processes}); err != nil {
+		return err
+	}
+	n.disk, err = gitrepo.Open(gitrepo.Config{Dir: GitIn(c.Dir), Git: n.git, Now: c.Now, Logger: c.Logger.With("component", "git")})
+	return err
+}
+
+// hosting returns what the host of a term works with, but for door and moderator.
+func (n *Node) hosting() hosting.Config {
 	c := n.cfg
 	disk := c.Git.Disk
 	if disk == nil {
-		var err error
-		n.git, err = gitproc.Open(context.Background(), gitproc.Config{Program: c.Git.Program, Fetches: c.Git.Processes})
-		if err != nil {
-			return hosting.Config{}, err
-		}
-		n.disk, err = gitrepo.Open(gitrepo.Config{Dir: GitIn(c.Dir), Git: n.git, Now: c.Now, Logger: c.Logger.With("component", "git")})
-		if err != nil {
-			return hosting.Config{}, err
-		}
 		disk = n.disk
 	}
 	h := hosting.Config{
@@ -68,7 +72,7 @@ func (n *Node) openGit() (hosting.Config, error) {
 		Logger: c.Logger.With("component", "hosting"), Faults: n.faults, Contributors: c.Git.Contributors, Room: n.gitRoom, Space: n.gitDisk, Trusts: n.trusts,
 	}
 	h.Ledger = hosting.NewLedger(h)
-	return h, nil
+	return h
 }
 
 // trusts reports whether the operator has named an owner: as a member, or in a list of who may publish here.
@@ -178,7 +182,7 @@ func (n *Node) packSpace() int64 {
 }
 
 // find returns what is served of a repository, for pages.
-func (n *Node) find(of nip34.Address) (repopage.Repository, bool, error) {
-	r, ok, err := n.Host.Find(of)
+func (t *Term) find(of nip34.Address) (repopage.Repository, bool, error) {
+	r, ok, err := t.Host.Find(of)
 	return repopage.Repository{Dir: r.Dir, Generation: r.Generation, Refs: r.Refs}, ok, err
 }

@@ -52,15 +52,15 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 
 // followRules hands the engine the lists of rules as they come into force, until ctx ends. The door decides by rules before the engine hears
 // of them. before are those that the engine has, and changed is closed when there are others.
-func (n *Node) followRules(ctx context.Context, before policy.Rules, changed <-chan struct{}) error {
+func (t *Term) followRules(ctx context.Context, before policy.Rules, changed <-chan struct{}) error {
 	for {
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return nil
 		}
-		rules, next := n.Door.FollowRules()
-		n.Engine.SetLists(rules.Lists, rules.Loosens(before))
+		rules, next := t.Door.FollowRules()
+		t.Engine.SetLists(rules.Lists, rules.Loosens(before))
 		before, changed = rules, next
 	}
 }

@@ -15,12 +15,8 @@ import (
 	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitrepo"
-	"github.com/graspd/graspd/internal/git/gitsync"
-	"github.com/graspd/graspd/internal/git/hosting"
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/operate/backup"
-	"github.com/graspd/graspd/internal/operate/moderation/moderator"
-	"github.com/graspd/graspd/internal/operate/moderation/reports"
 	"github.com/graspd/graspd/internal/operate/nip86"
 	"github.com/graspd/graspd/internal/operate/signin"
 	"github.com/graspd/graspd/internal/protocol/grasp"
@@ -84,20 +80,14 @@ type Identity struct {
 	Sign   func(*nostr.Event) error
 }
 
-// Node is one relay with all its parts.
+// Node is one relay: parts that read what is in the store and on the disk, and a term.
 type Node struct {
 	Front   *front.Front
 	Store   *store.Store
-	Door    *ingest.Door
 	Relay   *relay.Relay
-	Host    *hosting.Host     // nil without Git
 	Web     *githttp.Server   // nil without Git
-	Engine  *relaysync.Engine // nil without Sync
-	GitSync *gitsync.Sync     // nil without Git.Sync
 	Backups *backup.Scheduler // nil without Config.Backups
-
-	Moderator *moderator.Moderator
-	Reports   *reports.Desk
+	Term
 
 	cfg     Config
 	pages   *admin.Pages
@@ -124,7 +114,10 @@ func New(c Config) (_ *Node, err error) {
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	if err := n.openData(); err != nil {
+	if err := n.open(); err != nil {
+		return nil, err
+	}
+	if err := n.decide(); err != nil {
 		return nil, err
 	}
 	who, err := c.Identity()
@@ -132,6 +125,35 @@ func New(c Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.self = who.PubKey
+	if err := n.read(); err != nil {
+		return nil, err
+	}
+	n.fetch(who)
+	if c.Backups != nil {
+		n.Backups = n.newBackups()
+	}
+	n.pages = n.adminPages()
+	if n.Remote() {
+		n.Front.Handle(signin.Route(signin.Config{Service: c.Service, Keys: c.AdminKeys, Pages: n.pages, Now: c.Now, Logger: c.Logger.With("component", "signin")}))
+	}
+	return n, nil
+}
+
+// open opens the store and the repositories.
+func (n *Node) open() (err error) {
+	if n.Store, err = openOwnStore(n.cfg); err != nil {
+		return err
+	}
+	n.sweepSnapshots()
+	if n.cfg.Git != nil {
+		return n.openGit()
+	}
+	return nil
+}
+
+// read builds what answers clients.
+func (n *Node) read() (err error) {
+	c := n.cfg
 	if n.circle != nil {
 		n.peers = members.NewPeers(n.circle, n.typed)
 	}
@@ -145,29 +167,14 @@ func New(c Config) (_ *Node, err error) {
 	}
 	if c.Git != nil {
 		if err := n.serveGit(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := n.readChanges(); err != nil {
-		return nil, err
+		return err
 	}
-	if n.Relay, err = n.newRelay(); err != nil {
-		return nil, err
-	}
-	if c.Sync != nil {
-		n.Engine = n.newEngine(who)
-	}
-	if c.Git != nil && c.Git.Sync != nil {
-		n.GitSync = n.syncGit(who)
-	}
-	if c.Backups != nil {
-		n.Backups = n.newBackups()
-	}
-	n.pages = n.adminPages()
-	if n.Remote() {
-		n.Front.Handle(signin.Route(signin.Config{Service: c.Service, Keys: c.AdminKeys, Pages: n.pages, Now: c.Now, Logger: c.Logger.With("component", "signin")}))
-	}
-	return n, nil
+	n.Relay, err = n.newRelay()
+	return err
 }
 
 // Remote reports whether people who sign in may open the operator's page over the public address. A private service shows strangers

@@ -60,18 +60,7 @@ func (n *Node) parts(l Listeners) []part {
 	if n.Backups != nil {
 		parts = append(parts, part{"backups", n.Backups.Run})
 	}
-	if n.Engine != nil {
-		rules, changed := n.Door.FollowRules()
-		follow := func(ctx context.Context) error { return n.followRules(ctx, rules, changed) }
-		parts = append(parts, part{"lists of the engine", follow}, part{"engine", n.Engine.Run})
-	}
-	if n.GitSync != nil {
-		parts = append(parts, part{"git sync", n.GitSync.Run})
-	}
-	if n.Host != nil {
-		parts = append(parts, part{"hosting", n.Host.Run})
-	}
-	parts = append(parts, part{"reports", n.Reports.Run}, part{"moderator", n.Moderator.Run}, part{"relay", n.Relay.Run}, part{"door", n.Door.Run})
+	parts = append(append(parts, part{"relay", n.Relay.Run}), n.Term.parts()...)
 	if l.Admin != nil || n.Remote() {
 		parts = append(parts, part{"page history", func(ctx context.Context) error { pages.Run(ctx); return nil }})
 	}

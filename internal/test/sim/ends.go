@@ -10,7 +10,7 @@ import (
 
 // The order in which the parts of a graspd have to end: against the flow of data, and last those that tell about the others.
 var (
-	endsInOrder  = []string{"public listener", "disk", "readiness", "lists of the engine", "engine", "reports", "moderator", "relay", "door"}
+	endsInOrder  = []string{"public listener", "disk", "readiness", "relay", "lists of the engine", "engine", "reports", "moderator", "door"}
 	gitParts     = []string{"git sync", "hosting"} // after the engine
 	privateParts = []string{"page history", "private listener"}
 )
