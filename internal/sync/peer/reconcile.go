@@ -129,7 +129,7 @@ func (c *comparing) reconcile(t *task) {
 func (c *comparing) facts(t *task) reconcile.Facts {
 	x := reconcile.Facts{
 		Now: c.now.Mono, AtOnce: c.stored.atATime(), Withheld: c.withheld, Refused: c.support == negRefused, Truncates: c.support == negTruncates,
-		AnswerCap: c.answerCap, Most: c.stored.limits.Page(), Sparse: t.group.Layer == want.LayerReferences,
+		AnswerCap: c.answerCap, LeftOut: t.unproven, Most: c.stored.limits.Page(), Sparse: t.group.Layer == want.LayerReferences,
 		Proven: func(sawUnknown bool) bool { return c.stored.provenBefore(t.group, sawUnknown) },
 	}
 	if w := t.group.unfiltered; w != nil { // it is not paged

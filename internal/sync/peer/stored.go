@@ -134,7 +134,7 @@ func (c *catchup) tendTasks() {
 	c.dropOver()
 	c.due(c.now.Mono)
 	for !c.paused() {
-		if c.asking(nil) >= c.atOnce() || len(c.running) >= c.atOnce()+mostAtDoor {
+		if c.asking(nil) >= c.atOnce() || len(c.running) >= c.atOnce()+c.beyond() {
 			if c.references.makeWay() {
 				continue
 			}

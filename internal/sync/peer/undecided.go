@@ -15,6 +15,15 @@ const mostUndecided = 4
 // mostAtDoor bounds how many tasks run beyond those that the relay is asked for at once, as the door has something to do for others.
 const mostAtDoor = 6
 
+// beyond returns how many tasks may run so. Where connections end, none do: what the door has not decided by then is asked for again, and a relay that
+// sends little on each connection would never be read.
+func (c *catchup) beyond() int {
+	if c.habits.Loses() {
+		return 0
+	}
+	return mostAtDoor
+}
+
 // atDoor reports whether the relay has answered all that it was asked for a task, and only the door of this relay has something to do for it. What is
 // tried comes when nothing else is asked, whoever has something to do.
 func (t *task) atDoor() bool {

@@ -57,6 +57,9 @@ func (h *Habits) Lost() {
 	h.came, h.ended = 0, false
 }
 
+// Loses reports whether a connection was lost. What is under way when the next one is lost comes once more.
+func (h *Habits) Loses() bool { return h.part > 0 }
+
 // narrow asks for less of a window that ended connections before anything came.
 func (p *Pager) narrow(w window, now int64) {
 	asked := w.next()

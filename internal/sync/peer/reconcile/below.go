@@ -151,6 +151,9 @@ func (n *Comparison) below(r Facts) {
 		n.pageBelow()
 		n.advance()
 		return
+	case r.LeftOut:
+		n.advance()
+		return
 	case e.first.n+e.undated >= r.Most:
 		n.pageBelow()
 		return

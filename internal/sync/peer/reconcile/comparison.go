@@ -67,6 +67,7 @@ type Facts struct {
 	Withheld  Withheld                     // the events that the relay is known not to give
 	Refused   bool                         // the relay does not compare
 	Truncates bool                         // the relay compares its newest events only
+	LeftOut   bool                         // an event that the relay showed is not asked for, as it ends connections: a probe would bring it
 	AnswerCap int                          // the most events that one probe brought
 	Most      int                          // how many events a probe may ask for
 	Sparse    bool                         // mostly no event matches the filter: a relay that shows none is believed
