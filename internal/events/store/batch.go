@@ -101,6 +101,8 @@ func (s *Store) take() error {
 		return ErrReadOnly
 	case s.engine.failed != nil:
 		return s.engine.failed
+	case s.replica.bar() != nil:
+		return s.replica.bar()
 	case s.writing:
 		return ErrBusy
 	}
@@ -137,8 +139,10 @@ func (b *Batch) Commit() (layout.Seq, error) {
 	if err := b.s.roomFor(2 * b.w.Len()); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
-	if err := b.s.commit(b.s.engine, b.w); err != nil {
-		b.s.engine.lost = slices.Clone(b.w.Repr())
+	if err := b.s.commit(b.s.engine, b.w, b.told); err != nil {
+		if b.s.replica == nil {
+			b.s.engine.lost = slices.Clone(b.w.Repr())
+		}
 		return 0, fmt.Errorf("commit: %w", err)
 	}
 	// The commit point: from here on the batch survives a power cut, and readers may see it.

@@ -70,7 +70,7 @@ func (b *Broken) Each(table byte, do func(key, value []byte) error) error {
 func (b *Broken) Beside() (*Store, error) {
 	o := b.Options()
 	o.Dir += kv.SuffixBuilding
-	o.Rules = ""
+	o.Rules, o.Log = "", nil
 	return Open(o)
 }
 

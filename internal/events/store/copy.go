@@ -21,11 +21,12 @@ func (s *Store) Copy(dir string) (err error) {
 	if err := s.failureOf(e); err != nil {
 		return err
 	}
-	// Until the engine has written a table, it does not know how long its list of tables is, and copies none of it.
+	head := s.Head()
+	// Until the engine has written a table, it does not know how long its list of tables is, and copies none of it. With a log of commits, what
+	// is not in a table may not have been written at all.
 	if err := e.db.Flush(); err != nil {
 		return fmt.Errorf("copy store: %w", err)
 	}
-	head := s.Head()
 	for try := 1; ; try++ {
 		err := s.copyOnce(e, dir, head)
 		if err == nil {

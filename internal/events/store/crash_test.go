@@ -30,6 +30,7 @@ type cutter struct {
 	r     *rand.Rand
 	fs    *vfs.MemFS
 	acked int
+	at    func() int // in the place of acked; nil is acked
 	every int
 	most  int // cuts; 0 is 20
 
@@ -46,7 +47,11 @@ func (c *cutter) hook(op errorfs.Op) error {
 	defer c.mu.Unlock()
 	if c.every > 0 && (c.r.IntN(c.every) == 0 || c.always != nil && c.always(op)) && len(c.cuts) < max(20, c.most) {
 		cfg := vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[c.r.IntN(3)], RNG: c.r}
-		c.cuts = append(c.cuts, powerCut{c.fs.CrashClone(cfg), c.acked})
+		acked := c.acked
+		if c.at != nil {
+			acked = c.at()
+		}
+		c.cuts = append(c.cuts, powerCut{c.fs.CrashClone(cfg), acked})
 	}
 	return nil
 }

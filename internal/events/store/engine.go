@@ -86,7 +86,7 @@ func (s *Store) fail(e *engine, err error) error {
 	s.mu.Lock()
 	first := e.failed == nil || errors.Is(e.failed, ErrPaused) && final(err)
 	if first {
-		e.failed = failure(err)
+		e.failed = failure(err, s.opt.Log == nil)
 	}
 	failed, tell := e.failed, first && e == s.engine && s.cur != nil
 	s.mu.Unlock()
@@ -100,9 +100,9 @@ func (s *Store) fail(e *engine, err error) error {
 	return failed
 }
 
-// failure says whether a failure of the disk passes.
-func failure(err error) error {
-	if kv.Passes(err) && !final(err) {
+// failure says whether a failure of the disk passes. With a log none does: what the engine has not synced is in the log, where Open finds it.
+func failure(err error, mayPass bool) error {
+	if mayPass && kv.Passes(err) && !final(err) {
 		return fmt.Errorf("%w: %w", ErrPaused, err)
 	}
 	return fmt.Errorf("%w: %w", ErrFailed, err)

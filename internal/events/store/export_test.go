@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -88,3 +90,27 @@ func Opened(v *View) func() bool {
 		return e.refs > 0
 	}
 }
+
+// KeysIn is how many keys a closed store has.
+func KeysIn(fs vfs.FS) (n int) {
+	o := kv.Tuning{FS: fs, Simulated: true, Logger: slog.New(slog.DiscardHandler), Fail: func(error) {}}.Options()
+	o.ReadOnly = true
+	db, err := pebble.Open("data", o)
+	if err != nil {
+		panic(err)
+	}
+	it, err := db.NewIter(nil)
+	if err != nil {
+		panic(err)
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		n++
+	}
+	if err := errors.Join(it.Close(), db.Close()); err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// Bounds of the removals of which a store with a log tells.
+const RemovalsKept = removalsKept

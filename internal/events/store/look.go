@@ -21,7 +21,8 @@ func damaged(err error) error {
 	var errno syscall.Errno
 	info := pebble.ExtractDataCorruptionInfo(err)
 	switch {
-	case err == nil, errors.Is(err, kv.ErrDamaged), errors.Is(err, layout.ErrFormat), errors.Is(err, ErrFull), errors.Is(err, ErrFailed), errors.Is(err, fs.ErrPermission):
+	case err == nil, errors.Is(err, kv.ErrDamaged), errors.Is(err, layout.ErrFormat), errors.Is(err, ErrFull), errors.Is(err, ErrFailed), errors.Is(err, fs.ErrPermission),
+		errors.Is(err, ErrHistory), errors.Is(err, ErrLogged):
 		return err
 	case errors.As(err, &errno) && errno != syscall.ENOENT:
 		return err
@@ -36,7 +37,7 @@ func damaged(err error) error {
 // are not on it. After a crash there are such tables, but none that is missed: so when there are some, what the
 // counters say must be there. And it takes what it cannot read of its newest log for such a write, too.
 func (s *Store) look(e *engine, lock *pebble.Lock) (err error) {
-	if err := kv.CheckLogs(s.opt.FS, s.opt.Dir); err != nil {
+	if err := kv.CheckLogs(s.opt.FS, s.opt.Dir, s.opt.Log == nil); err != nil {
 		return err
 	}
 	db, err := s.openEngine(e, lock, true)

@@ -60,7 +60,7 @@ func (s *Store) KeepNotes(set map[string][]byte, remove []string) (err error) {
 	if err := s.roomFor(2 * w.Len()); err != nil {
 		return fmt.Errorf("keep notes: %w", err)
 	}
-	if err := s.commit(e, w); err != nil {
+	if err := s.commit(e, w, nil); err != nil {
 		return fmt.Errorf("keep notes: %w", err)
 	}
 	return nil
@@ -74,6 +74,8 @@ func (s *Store) takeNotes() error {
 		return ErrClosed
 	case s.opt.ReadOnly:
 		return ErrReadOnly
+	case s.replica.bar() != nil:
+		return s.replica.bar()
 	case s.noting:
 		return ErrBusy
 	}

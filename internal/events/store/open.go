@@ -23,7 +23,11 @@ func Open(o Options) (*Store, error) {
 }
 
 func newStore(o Options) *Store {
-	return &Store{opt: o.withDefaults(), committing: make(chan struct{}, 1), changed: make(chan struct{}), rowsChanged: newChanges(), sketch: index.NewSketch()}
+	s := &Store{opt: o.withDefaults(), committing: make(sole, 1), changed: make(chan struct{}), rowsChanged: newChanges(), sketch: index.NewSketch()}
+	if o.Log != nil && !o.ReadOnly {
+		s.replica = &replica{s: s, log: o.Log, barred: ErrFollows}
+	}
+	return s
 }
 
 func (s *Store) open() error {
@@ -66,15 +70,19 @@ func (s *Store) openLocked(lock *pebble.Lock) error {
 	}
 	if !s.opt.ReadOnly {
 		s.sketch.Load(e.db)
-		if s.unfinished, err = index.CountUnfinished(e.db); err != nil {
-			return errors.Join(damaged(err), e.db.Close())
-		}
-		if s.tally, err = loadTally(e.db); err != nil {
+		if err := s.own.load(e.db); err != nil {
 			return errors.Join(damaged(err), e.db.Close())
 		}
 	}
 	s.cur = s.newState(e, c, epoch)
 	s.ring.start(c.Head)
+	if s.replica == nil {
+		return nil
+	}
+	if err := s.replica.catchUp(c); err != nil {
+		s.release(s.cur)
+		return errors.Join(err, s.drop(e))
+	}
 	return nil
 }
 
@@ -87,18 +95,30 @@ func (s *Store) prepare() (c layout.Counters, epoch uint32, err error) {
 	if c, err = readMeta(s.engine.db); err != nil {
 		return c, 0, err
 	}
-	w := s.engine.db.NewBatch()
-	defer w.Close()
-	if epoch, err = s.startEpoch(w); err != nil || s.opt.ReadOnly {
+	if err := s.findPlace(); err != nil {
+		return c, 0, err
+	}
+	if s.replica != nil { // the log has all that it writes
+		epoch, _, _, err = readRules(s.engine.db)
 		return c, epoch, err
 	}
-	if err := w.Set(layout.MetaKey(layout.MetaFormat), binary.BigEndian.AppendUint32(nil, layout.FormatVersion), nil); err != nil {
-		return c, 0, err
+	w := s.engine.db.NewBatch()
+	defer w.Close()
+	if epoch, err = s.startFormat(w); err != nil || s.opt.ReadOnly {
+		return c, epoch, err
 	}
 	if err := w.DeleteRange([]byte{layout.TableRemoved}, []byte{layout.TableRemoved + 1}, nil); err != nil {
 		return c, 0, err
 	}
-	return c, epoch, s.commit(s.engine, w)
+	return c, epoch, s.commit(s.engine, w, nil)
+}
+
+// startFormat writes the format, and another epoch where the rules have changed.
+func (s *Store) startFormat(w *pebble.Batch) (epoch uint32, err error) {
+	if epoch, err = s.startEpoch(w); err != nil {
+		return 0, err
+	}
+	return epoch, w.Set(layout.MetaKey(layout.MetaFormat), binary.BigEndian.AppendUint32(nil, layout.FormatVersion), nil)
 }
 
 // hasFormat reports whether the store has a format yet, which must be one that is read.
@@ -107,10 +127,14 @@ func hasFormat(r pebble.Reader) (bool, error) {
 	if err != nil || !ok {
 		return false, err
 	}
+	return true, checkFormat(v)
+}
+
+func checkFormat(v []byte) error {
 	if len(v) != 4 {
-		return false, fmt.Errorf("format version: %w", layout.ErrCorrupt)
+		return fmt.Errorf("format version: %w", layout.ErrCorrupt)
 	}
-	return true, layout.CheckFormat(v)
+	return layout.CheckFormat(v)
 }
 
 // readMeta checks the version of the format and reads the counters.

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/events/store/commitlog"
 	"github.com/graspd/graspd/internal/events/store/kv"
 )
 
@@ -26,6 +27,7 @@ type Options struct {
 	Rules      string                 // fingerprint of the rules; with another one Open forgets what was refused; "" leaves that alone
 	Logger     *slog.Logger           // nil is silent
 	ReadOnly   bool                   // Begin and KeepNotes fail with ErrReadOnly; the directory must be there
+	Log        commitlog.Log          // with one, the store follows it, writes nothing but by it, and syncs nothing; nil is none
 
 	// Bounds on what is remembered of events that are not stored; 0 is 2,000,000 and 20,000,000.
 	MaxRemembered, MaxRememberedRows int64

@@ -138,7 +138,7 @@ func (r *reopening) takeBack() error {
 	if err := w.Set(layout.MetaKey(layout.MetaCounters), r.has.Append(nil), nil); err != nil {
 		return err
 	}
-	return r.s.commit(r.e, w)
+	return r.s.commit(r.e, w, nil)
 }
 
 // restore gives a key the value that readers see.

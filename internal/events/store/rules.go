@@ -20,10 +20,15 @@ func readRules(r pebble.Reader) (epoch uint32, fingerprint string, ok bool, err 
 	if err != nil || !ok {
 		return 0, "", false, err
 	}
+	epoch, fingerprint, err = parseRules(v)
+	return epoch, fingerprint, err == nil, err
+}
+
+func parseRules(v []byte) (epoch uint32, fingerprint string, err error) {
 	if len(v) < 4 {
-		return 0, "", false, fmt.Errorf("rules: %w", layout.ErrCorrupt)
+		return 0, "", fmt.Errorf("rules: %w", layout.ErrCorrupt)
 	}
-	return binary.BigEndian.Uint32(v), string(v[4:]), true, nil
+	return binary.BigEndian.Uint32(v), string(v[4:]), nil
 }
 
 func writeRules(w *pebble.Batch, epoch uint32, fingerprint string) error {

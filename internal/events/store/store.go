@@ -36,7 +36,7 @@ type Store struct {
 
 	sketch *index.Sketch
 
-	committing chan struct{} // has one while a commit is under way
+	committing sole
 
 	mu      sync.Mutex // guards what follows; never held across I/O
 	engine  *engine    // what is written to
@@ -50,7 +50,14 @@ type Store struct {
 	noting  bool // notes are being written
 	closed  bool
 
-	// Owned by the writer (the open batch).
+	place   Place    // up to where the store has its log
+	replica *replica // nil without a log
+
+	own
+}
+
+// own is what the writer alone uses (the open batch). A store that follows keeps the counts by kind of the tally, and the rest is old until Lead.
+type own struct {
 	memo       index.Memo
 	tally      *tally
 	scratch    []byte       // for a value
@@ -63,6 +70,15 @@ type Store struct {
 	swept      []byte       // the mark that was looked at last; nil is none
 	unfinished int          // deletions of which not all is done
 	finishing  *nostr.Event // the unfinished deletion on which Purge worked last
+}
+
+// load finds what only a writer needs, but for the sketch, which readers need too.
+func (o *own) load(r pebble.Reader) (err error) {
+	if o.unfinished, err = index.CountUnfinished(r); err != nil {
+		return err
+	}
+	o.tally, err = loadTally(r)
+	return err
 }
 
 // state is one durable state. Its snapshot is closed when the store has moved on and the last View is closed.
@@ -191,7 +207,7 @@ func (s *Store) Close() error {
 
 // sign writes the counters once more, as the last commit of all: what it follows in the log was durable.
 func (s *Store) sign() error {
-	if s.opt.ReadOnly || s.Failure() != nil {
+	if s.opt.ReadOnly || s.replica != nil || s.Failure() != nil {
 		return nil
 	}
 	w := s.engine.db.NewBatch()
@@ -199,7 +215,7 @@ func (s *Store) sign() error {
 	if err := w.Set(layout.MetaKey(layout.MetaCounters), s.cur.counters.Append(nil), nil); err != nil {
 		return err
 	}
-	return s.commit(s.engine, w)
+	return s.commit(s.engine, w, nil)
 }
 
 // mayClose is called with mu held.

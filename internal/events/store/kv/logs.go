@@ -13,20 +13,21 @@ import (
 // TrimLogs cuts the logs of a copy that was made while the engine wrote them. Of writes after the beginning of the copy, the copy may have a
 // later one and lack an earlier one.
 func TrimLogs(fsys vfs.FS, dir string) error {
-	return damagedLogs(fsys, dir, func(path string, w *walFile, at int) error {
+	return damagedLogs(fsys, dir, true, func(path string, w *walFile, at int) error {
 		return errors.Join(writeFile(fsys, path, w.b[:at]), SyncParent(fsys, path))
 	})
 }
 
-// CheckLogs fails with ErrDamaged where a place in the engine's logs was durable and cannot be read.
-func CheckLogs(fsys vfs.FS, dir string) error {
-	return damagedLogs(fsys, dir, func(path string, _ *walFile, at int) error {
+// CheckLogs fails with ErrDamaged where a place in the engine's logs was durable and cannot be read. synced says that each commit was durable
+// before the next but one was written.
+func CheckLogs(fsys vfs.FS, dir string, synced bool) error {
+	return damagedLogs(fsys, dir, synced, func(path string, _ *walFile, at int) error {
 		return fmt.Errorf("%w: %s: it cannot be read at byte %d", ErrDamaged, path, at)
 	})
 }
 
 // damagedLogs calls do for each of the engine's logs with a place that was durable and cannot be read. at is the first such place in the log.
-func damagedLogs(fsys vfs.FS, dir string, do func(path string, w *walFile, at int) error) error {
+func damagedLogs(fsys vfs.FS, dir string, synced bool, do func(path string, w *walFile, at int) error) error {
 	names, err := fsys.List(dir)
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func damagedLogs(fsys vfs.FS, dir string, do func(path string, w *walFile, at in
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		w.newest = name == newest
+		w.newest, w.unsynced = name == newest, !synced
 		damaged, err := w.each(func([]byte) error { return nil })
 		if err == nil && len(damaged) > 0 {
 			err = do(path, w, damaged[0])

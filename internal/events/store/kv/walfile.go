@@ -31,6 +31,8 @@ type walFile struct {
 	b      []byte
 	number uint32
 	newest bool // no log has a higher number
+
+	unsynced bool // commits did not wait for the disk
 }
 
 func openWAL(fsys vfs.FS, path string) (*walFile, error) {
@@ -92,7 +94,7 @@ func walSum(b []byte) uint32 {
 // each calls do with every record, and returns the damaged places: where something was durable and cannot be read.
 func (w *walFile) each(do func(record []byte) error) (damaged []int, err error) {
 	var record []byte
-	var h holes
+	h := holes{unsynced: w.unsynced}
 	whole := false // the record so far
 	for at := 0; at < len(w.b); {
 		c, ok := w.chunk(at)

@@ -259,6 +259,28 @@ func TestLogWalkOfWhatWasNotDurable(t *testing.T) {
 	}
 }
 
+// TestLogWalkOfWhatNobodySynced: where commits do not wait for the disk, only what the engine says, and the end of a log that another one follows,
+// tell that a place was durable.
+func TestLogWalkOfWhatNobodySynced(t *testing.T) {
+	for _, closed := range []bool{true, false} {
+		for _, newest := range []bool{true, false} {
+			l := engineLog(t, false, closed, texts(100, 100, 100, 100, 100)...)
+			l.b[30] ^= 1
+			w := walFile{b: l.b, number: logNumber, newest: newest, unsynced: true}
+			damaged, err := w.each(func([]byte) error { return nil })
+			if want := closed && !newest; err != nil || (len(damaged) > 0) != want {
+				t.Errorf("closed %v, newest %v: damaged at %v, %v", closed, newest, damaged, err)
+			}
+		}
+	}
+	l := engineLog(t, true, false, texts(100, 100, 100)...)
+	l.b[30] ^= 1
+	w := walFile{b: l.b, number: logNumber, newest: true, unsynced: true}
+	if damaged, err := w.each(func([]byte) error { return nil }); err != nil || len(damaged) != 1 {
+		t.Errorf("what the engine says to have been durable: damaged at %v, %v", damaged, err)
+	}
+}
+
 // TestLogWalkStops at what its caller says.
 func TestLogWalkStops(t *testing.T) {
 	l := engineLog(t, true, true, texts(1, 2, 3)...)
@@ -324,13 +346,13 @@ func TestDamagedLogsAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := CheckLogs(fs, "data"); !errors.Is(err, ErrDamaged) || err.Error() != ErrDamaged.Error()+": data/000007.log: it cannot be read at byte 0" {
+	if err := CheckLogs(fs, "data", true); !errors.Is(err, ErrDamaged) || err.Error() != ErrDamaged.Error()+": data/000007.log: it cannot be read at byte 0" {
 		t.Errorf("%v", err)
 	}
 	if err := TrimLogs(fs, "data"); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckLogs(fs, "data"); err != nil {
+	if err := CheckLogs(fs, "data", true); err != nil {
 		t.Errorf("after it was cut: %v", err)
 	}
 }

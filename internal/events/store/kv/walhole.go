@@ -6,6 +6,8 @@ type holes struct {
 	all    []hole
 	sure   int  // how many holes, the first ones, are damage
 	inside bool // the last hole has not ended
+
+	unsynced bool // a record behind a hole does not tell that the hole was durable
 }
 
 type hole struct{ at, records int } // where it begins; how many whole records come behind it
@@ -33,7 +35,7 @@ func (h *holes) chunk(durable int) {
 
 // record takes note of a whole record.
 func (h *holes) record() {
-	for i := h.sure; i < len(h.all); i++ {
+	for i := h.sure; i < len(h.all) && !h.unsynced; i++ {
 		if h.all[i].records++; h.all[i].records == underWay {
 			h.sure = i + 1
 		}

@@ -9,7 +9,7 @@ import (
 
 // One ordered key space holds everything. The first byte of a key is its table:
 //
-//	m name                               -> meta data: format version, rules, counters
+//	m name                               -> meta data: format version, rules, counters; with a commit log, the place in it, and who leads
 //	l seq                                -> header, JSON of the event           (the log)
 //	x seq                                -> reason, id                          (removals, since the last Open)
 //	i id                                 -> what a row holds, and the time

@@ -11,6 +11,10 @@ const (
 	MetaFormat   = "format"
 	MetaCounters = "counters"
 	MetaRules    = "rules" // the epoch of the rules (4 bytes), then their fingerprint
+
+	// Only in a store that has a log of commits.
+	MetaPlace = "place" // which commit of the log was the last; no commit has this row itself
+	MetaTerm  = "term"  // who leads, in the words of the one who does
 )
 
 // CheckFormat fails for the format of another version.
@@ -30,3 +34,24 @@ const (
 	FormatVersion = 7
 	oldestFormat  = 2
 )
+
+// Place says up to where a store has the log of commits.
+type Place struct {
+	Position uint64
+	Term     uint64 // of the commit at Position
+	Chain    [32]byte
+}
+
+// Append appends the value of the place's row to dst.
+func (p Place) Append(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, p.Position)
+	return append(binary.BigEndian.AppendUint64(dst, p.Term), p.Chain[:]...)
+}
+
+// ParsePlace reads a place.
+func ParsePlace(b []byte) (p Place, err error) {
+	if len(b) != 8+8+len(p.Chain) {
+		return p, fmt.Errorf("place in the log of commits: %w", ErrCorrupt)
+	}
+	return Place{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), [32]byte(b[16:])}, nil
+}

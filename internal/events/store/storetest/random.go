@@ -18,6 +18,17 @@ import (
 // everything that can be asked.
 func Compare(t *testing.T, seed uint64, steps int, a, b Disk) {
 	t.Helper()
+	h := newHistory(t, seed)
+	h.disks = [2]Disk{a.Fresh(t), b.Fresh(t)}
+	for i, d := range h.disks {
+		h.stores[i] = d.Open(t, h.opt)
+		defer func() { h.stores[i].Close() }()
+	}
+	h.play(seed, steps)
+}
+
+// newHistory chooses the bounds of the stores.
+func newHistory(t *testing.T, seed uint64) *history {
 	h := &history{t: t, world: NewWorld(seed), now: Start}
 	h.r = h.world.r
 	h.opt = store.Options{Rules: "0", Now: func() time.Time { return time.Unix(h.now, 0) }}
@@ -30,15 +41,15 @@ func Compare(t *testing.T, seed uint64, steps int, a, b Disk) {
 	if h.r.IntN(2) == 0 {
 		h.opt.MaxUnused = int64(1 + h.r.IntN(4))
 	}
-	h.disks = [2]Disk{a.Fresh(t), b.Fresh(t)}
-	for i, d := range h.disks {
-		h.stores[i] = d.Open(t, h.opt)
-		defer func() { h.stores[i].Close() }()
-	}
+	return h
+}
+
+func (h *history) play(seed uint64, steps int) {
+	h.t.Helper()
 	for range steps {
 		h.step()
-		if t.Failed() {
-			t.Fatalf("seed %d: the stores differ after: %v", seed, h.log)
+		if h.t.Failed() {
+			h.t.Fatalf("seed %d: the stores differ after: %v", seed, h.log)
 		}
 	}
 }
@@ -53,6 +64,9 @@ type history struct {
 	disks  [2]Disk
 	stores [2]Store
 	log    []string // what was done last
+
+	couple *Couple // the second store follows; nil where both are told
+	inside bool    // a batch is open
 }
 
 func (h *history) note(format string, args ...any) {
@@ -79,10 +93,15 @@ func (h *history) step() {
 		h.reopen()
 	}
 	h.batch()
+	h.follow()
 	h.compare()
 }
 
 func (h *history) reopen() {
+	if h.disks[0] == nil {
+		h.swap()
+		return
+	}
 	if h.r.IntN(3) == 0 {
 		h.opt.Rules = []string{"", "1", "2"}[h.r.IntN(3)]
 	}
@@ -97,13 +116,15 @@ func (h *history) reopen() {
 
 func (h *history) batch() {
 	var b [2]Batch
-	for i, s := range h.stores {
+	for i, s := range h.stores[:h.told()] {
 		var err error
 		if b[i], err = s.Begin(); err != nil {
 			h.t.Fatal(err)
 		}
 		defer b[i].Discard()
 	}
+	h.inside = true
+	defer func() { h.inside = false }()
 	for range h.r.IntN(12) {
 		h.operation(b)
 		h.lookups(b)
@@ -125,6 +146,9 @@ func both(h *history, what string, ask func(i int) (string, error)) {
 	x, err := ask(0)
 	if err != nil {
 		h.t.Errorf("%s: %v", what, err)
+	}
+	if h.inside && h.told() == 1 {
+		return
 	}
 	y, err := ask(1)
 	if err != nil {

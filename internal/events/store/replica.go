@@ -1,0 +1,202 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+
+	"github.com/graspd/graspd/internal/events/store/commitlog"
+	"github.com/graspd/graspd/internal/events/store/index"
+	"github.com/graspd/graspd/internal/events/store/layout"
+)
+
+// replica is the part of a store that shares a log of commits with others (Options.Log). It follows the log until Lead, and from then on writes
+// it. Its methods are for whoever is alone with a commit, but for bar.
+type replica struct {
+	s   *Store
+	log commitlog.Log
+
+	barred error      // why nothing is written although the disk is sound, ErrFollows or ErrDeposed; nil once it leads. Guarded by Store.mu
+	head   layout.Seq // the number of the last entry of the feed, as the log has it
+}
+
+// Errors of a store with a log that callers tell apart.
+var (
+	ErrFollows      = errors.New("the store follows its log: another node writes")         // Lead ends it
+	ErrDeposed      = errors.New("another node writes the log")                            // nothing is written until the next start
+	ErrNotFollowing = errors.New("the store does not follow a log")                        // it has none, or leads
+	ErrNotNext      = errors.New("the commit is not the next one of the store")            // of Apply
+	ErrHistory      = errors.New("the log has another history than the store")             // it was set back, or belongs to another service
+	ErrLogged       = errors.New("the store belongs to a log of commits, and none is set") // of Open without one
+)
+
+// Place is up to where a store has its log.
+type Place = layout.Place
+
+// LogPlace returns up to where the store has its log. Notes count too, so a View may be of an earlier commit.
+func (s *Store) LogPlace() Place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.place
+}
+
+// bar returns why the store does not write; nil where it has no log, or leads. Store.mu is held.
+func (r *replica) bar() error {
+	if r == nil {
+		return nil
+	}
+	return r.barred
+}
+
+// commit makes a commit in the term in which the store leads.
+func (r *replica) commit(e *engine, w *pebble.Batch, told []string) error {
+	r.s.mu.Lock()
+	err, term := r.bar(), r.s.place.Term
+	r.s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return r.append(e, w, term, told)
+}
+
+// append has the log take a commit, and then the engine.
+func (r *replica) append(e *engine, w *pebble.Batch, term uint64, told []string) error {
+	if err := r.s.failureOf(e); err != nil { // nothing comes into the log that this store cannot have
+		return err
+	}
+	keys, err := keysOf(w.Repr())
+	if err != nil {
+		return err
+	}
+	body := commitlog.Body{Term: term, Head: uint64(r.headAfter(keys)), Changes: commitlog.Changes{Keys: keys, Told: told}}
+	encoded, err := body.Encode()
+	if err != nil {
+		return err
+	}
+	at := r.s.LogPlace()
+	next := commitlog.NewEntry(commitlog.Position(at.Position)+1, at.Chain, encoded)
+	switch err := commitlog.Settle(context.Background(), r.log, next, at.Chain); {
+	case errors.Is(err, commitlog.ErrOther):
+		return r.deposed()
+	case err != nil:
+		return r.s.fail(e, fmt.Errorf("it is not known whether the log has a commit: %w", err))
+	}
+	return r.enter(e, w, next, body)
+}
+
+// enter writes a commit that the log has. The engine need not sync it: Open finds in the log what the engine has lost.
+func (r *replica) enter(e *engine, w *pebble.Batch, x commitlog.Entry, body commitlog.Body) error {
+	at := Place{Position: uint64(x.At), Term: body.Term, Chain: x.Chain}
+	if err := w.Set(layout.MetaKey(layout.MetaPlace), at.Append(nil), nil); err != nil {
+		return r.s.fail(e, err)
+	}
+	if err := r.s.write(e, w, pebble.NoSync); err != nil {
+		return err
+	}
+	r.head = layout.Seq(body.Head)
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.s.place = at
+	return nil
+}
+
+// deposed ends the writing of a store that leads: another node has written the log.
+func (r *replica) deposed() error {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if r.barred == nil {
+		r.barred = ErrDeposed
+	}
+	return ErrDeposed
+}
+
+// headAfter is the number of the last entry of the feed after a commit. Notes have no counters.
+func (r *replica) headAfter(keys []commitlog.Change) layout.Seq {
+	i, ok := slices.BinarySearchFunc(keys, layout.MetaKey(layout.MetaCounters), func(k commitlog.Change, key []byte) int { return bytes.Compare(k.Key, key) })
+	if ok {
+		if c, err := layout.ReadCounters(keys[i].Value); err == nil {
+			return c.Head
+		}
+	}
+	return r.head
+}
+
+// keysOf returns what a batch of the engine does to each key in the end, by key.
+func keysOf(repr []byte) (keys []commitlog.Change, err error) {
+	wrote := batchrepr.Read(repr)
+	for {
+		kind, key, value, ok, err := wrote.Next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		if kind != pebble.InternalKeyKindSet && kind != pebble.InternalKeyKindDelete {
+			return nil, fmt.Errorf("a commit has a part of kind %s", kind)
+		}
+		keys = append(keys, commitlog.Change{Key: key, Value: value, Gone: kind == pebble.InternalKeyKindDelete})
+	}
+	slices.SortStableFunc(keys, func(a, b commitlog.Change) int { return bytes.Compare(a.Key, b.Key) })
+	last := keys[:0]
+	for i, k := range keys {
+		if i+1 == len(keys) || !bytes.Equal(k.Key, keys[i+1].Key) {
+			last = append(last, k)
+		}
+	}
+	return last, nil
+}
+
+// findPlace reads up to where a store that is opened has its log. A store that was written without a log gets none afterwards, and the other way
+// round.
+func (s *Store) findPlace() error {
+	v, ok, err := index.Get(s.engine.db, layout.MetaKey(layout.MetaPlace))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		formed, err := hasFormat(s.engine.db)
+		if err == nil && formed && s.replica != nil {
+			err = fmt.Errorf("%w: the store was written without it", ErrHistory)
+		}
+		return err
+	}
+	if s.replica == nil && !s.opt.ReadOnly {
+		return ErrLogged
+	}
+	s.place, err = layout.ParsePlace(v)
+	return err
+}
+
+// catchUp applies what the log has beyond a store that is opened.
+func (r *replica) catchUp(c layout.Counters) error {
+	r.head = c.Head
+	at := commitlog.Position(r.s.place.Position)
+	if at > 0 {
+		x, err := r.log.Read(context.Background(), at)
+		if errors.Is(err, commitlog.ErrNone) || err == nil && x.Chain != r.s.place.Chain {
+			err = fmt.Errorf("%w: at position %d", ErrHistory, at)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for {
+		at++
+		x, err := r.log.Read(context.Background(), at)
+		if errors.Is(err, commitlog.ErrNone) {
+			return nil
+		}
+		if err == nil {
+			err = r.s.Apply(x)
+		}
+		if err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+	}
+}
