@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/refdb"
@@ -346,29 +344,40 @@ func TestRelaysBesideWork(t *testing.T) {
 
 // TestWorkEndsWithTheDoor: what is in the open batch when the door closes is durable, or hears that it is not.
 func TestWorkEndsWithTheDoor(t *testing.T) {
-	for _, drain := range []time.Duration{time.Second, time.Nanosecond} {
-		synctest.Test(t, func(t *testing.T) {
-			fs := vfs.NewMem()
-			w := newWorld(t, setup{fs: slowSyncOf(fs, 10*time.Millisecond), config: ingest.Config{Limits: ingest.Limits{DrainTime: drain}}})
-			repo := announcement(1, "tool", time.Now())
-			w.want(w.publish(w.client(), repo), policy.Accept)
-			first := w.works(sets("first")) // its commit is under way
-			var ends []<-chan error
-			for i := range 3 {
-				ends = append(ends, w.works(sets(fmt.Sprint(i))))
-			}
-			w.end()
-			if err := <-first; err != nil {
-				t.Error(err)
-			}
-			w = newWorld(t, setup{fs: fs})
-			defer w.end()
-			for i, end := range ends {
-				if err := <-end; (err == nil) != w.has(fmt.Sprint(i)) || err != nil && !errors.Is(err, ingest.ErrStopped) {
-					t.Errorf("%d ends with %v, and is durable: %v", i, err, w.has(fmt.Sprint(i)))
+	for _, fails := range []error{nil, errBroken} {
+		for _, drain := range []time.Duration{time.Second, time.Nanosecond} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, setup{config: ingest.Config{Limits: ingest.Limits{DrainTime: drain}}})
+				release := w.occupied()
+				var ends []<-chan error
+				for i := range 4 {
+					ends = append(ends, w.works(func(t *ingest.Exclusive) error {
+						if i != 1 {
+							return sets(fmt.Sprint(i))(t)
+						}
+						time.Sleep(2 * time.Millisecond) // the door closes meanwhile
+						return errors.Join(sets("1")(t), fails)
+					}))
 				}
-			}
-		})
+				release()
+				time.Sleep(time.Millisecond)
+				w.end()
+				w = newWorld(t, setup{fs: w.fs})
+				defer w.end()
+				for i, end := range ends {
+					err, want := <-end, error(nil)
+					switch {
+					case i == 1:
+						want = fails
+					case i > 1:
+						want = ingest.ErrStopped
+					}
+					if !errors.Is(err, want) || (err == nil) != w.has(fmt.Sprint(i)) {
+						t.Errorf("%d ends with %v, want %v, and is durable: %v", i, err, want, w.has(fmt.Sprint(i)))
+					}
+				}
+			})
+		}
 	}
 }
 
