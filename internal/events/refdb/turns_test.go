@@ -28,6 +28,7 @@ func TestWhichPushesAreOpenedInATurn(t *testing.T) {
 	opens("nothing is allowed", 0, branch("main", 1, 3))
 	opens("nothing changes", 0, branch("main", 0, 1))
 	d.wants(refs.Wait, d.stateOf(1, "d", "main=2"))
+	d.now = d.now.Add(50 * time.Second)
 	opens("a state that has just come", 0, branch("main", 1, 2))
 	d.now = d.now.Add(2 * time.Minute)
 	opens("a state that has waited for a while", 1, branch("main", 1, 2))
