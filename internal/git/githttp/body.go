@@ -3,6 +3,7 @@ package githttp
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -200,7 +201,7 @@ func (x *exchange) open(until time.Duration) (raw *body, plain *bufio.Reader, er
 	case "", "identity":
 		return raw, x.reader(raw), nil
 	case "gzip", "x-gzip":
-		return raw, x.reader(newInflated(raw, x.inflating)), nil
+		return raw, x.reader(newInflated(raw, x.large)), nil
 	}
 	x.w.Header().Set("Accept-Encoding", "gzip")
 	return nil, nil, &failure{status: http.StatusUnsupportedMediaType, text: "of encodings gzip is understood"}
@@ -229,9 +230,9 @@ const (
 
 var errInflates = fmt.Errorf("the body inflates to more than %d times what was sent", mostInflated)
 
-// inflators returns how many bodies are inflated at the same time: half as many as there are processors, so that the other half is left for
-// everything else.
-func inflators() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+// largeAtOnce returns how many large bodies are inflated or parsed at the same time: half as many as there are processors, so that the other half is left
+// for everything else.
+func largeAtOnce() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // inflated reads a compressed body, and bounds how far it inflates. It reads nothing before its reader asks. It has one of the turns of all who
 // inflate while it does, and gives that up while it waits for bytes.
@@ -327,10 +328,22 @@ func (m *metered) pay() error {
 	return m.x.charge(stepsPerUnit)
 }
 
-func (m *metered) turn() (err error) {
-	m.end, err = m.x.from.Visitor.TakeTurn(m.x.req.Context())
+// turn waits for the turn of the address, and then for one of those of all large bodies.
+func (m *metered) turn() error {
+	ctx := m.x.req.Context()
+	end, err := m.x.from.Visitor.TakeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	select {
+	case m.x.large <- struct{}{}:
+	case <-ctx.Done():
+		end()
+		return context.Cause(ctx)
+	}
+	m.end = func() { <-m.x.large; end() }
 	m.since = time.Now()
-	return err
+	return nil
 }
 
 // rest ends the turn, and has the client pay for its time as far as that is not paid yet. Callers may call it more than once.

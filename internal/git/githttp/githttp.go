@@ -67,7 +67,7 @@ type Server struct {
 	logger       *slog.Logger
 	faults       *contain.Faults
 	requests     *fair.Account // memory of requests, in units
-	inflating    chan struct{} // has one for each body that is being inflated
+	large        chan struct{} // has one for each large body that is being inflated or parsed
 	uploads      *uploads
 	penalties    penalties // for pushes
 	overfetched  penalties // for fetches
@@ -87,7 +87,7 @@ func New(c Config) *Server {
 		uploads: newUploads(
 			c.Front.NewAccount(fair.Config{Name: "git uploads", Total: cmp.Or(int64(c.Pushes), 128), Address: 4, Little: 1}),
 			c.Front.NewAccount(fair.Config{Name: "small git uploads", Total: turnsBeside, Address: 2, Little: 1})),
-		texts: newTexts(32 << 20), inflating: make(chan struct{}, inflators()),
+		texts: newTexts(32 << 20), large: make(chan struct{}, largeAtOnce()),
 		leads: newLeads(),
 	}
 	s.SetMaxPush(c.MaxPush)

@@ -58,6 +58,35 @@ func TestLongRequestsTakeTurns(t *testing.T) {
 	})
 }
 
+// TestLongRequestsLeaveProcessors: while others' long requests take all their turns, short ones are parsed all the same, and who leaves waits no more.
+func TestLongRequestsLeaveProcessors(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		release := w.server.HoldLarge()
+		ask := func(prefixes int) *client {
+			body := lookup(prefixes)
+			return w.begin(t, stranger, "upload-pack", body, len(body), "Git-Protocol", "version=2")
+		}
+		if got := ask(100).all(); !strings.HasSuffix(got, "0000") {
+			t.Errorf("a short one: %q", got)
+		}
+		long := ask(1000)
+		answered := make(chan string, 1)
+		go func() { answered <- long.all() }()
+		synctest.Wait()
+		if len(answered) > 0 {
+			t.Fatal("a long one is parsed without a turn")
+		}
+		release()
+		if got := <-answered; !strings.HasSuffix(got, "0000") {
+			t.Errorf("a long one: %q", got)
+		}
+		w.server.HoldLarge()() // every turn is given back
+		if n, _ := w.front.Turns(); n != 0 {
+			t.Errorf("%d turns of addresses are not given back", n)
+		}
+	})
+}
+
 // TestATurnIsNotKeptForBytesThatAreToCome: a long request that stalls keeps nobody of its address waiting.
 func TestATurnIsNotKeptForBytesThatAreToCome(t *testing.T) {
 	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {

@@ -1,7 +1,9 @@
 package hosting_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -82,4 +84,37 @@ func TestAPackThatBreaksOnItsWay(t *testing.T) {
 			t.Errorf("%v: %+v, %v", broken, got, s.Failures)
 		}
 	}
+}
+
+// Long pushes are judged in turns, short ones at once.
+func TestLongPushesAreJudgedInTurns(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	e := w.announce(1, "tool", now)
+	tip := ok(gitwire.ParseObjectID([]byte(strings.Repeat("1", 40))))
+	push := func(ctx context.Context, commands int) githttp.PushResult {
+		p := &gitwire.Push{}
+		for i := range commands {
+			p.Commands = append(p.Commands, gitwire.Command{Ref: fmt.Sprint("refs/heads/", i), New: tip})
+		}
+		return w.host.Push(ctx, githttp.PushCall{
+			Of: nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: "tool"}, Push: p, Pack: strings.NewReader(""), Progress: func(string) {},
+		})
+	}
+	judged := func(got githttp.PushResult) bool {
+		return len(got.Outcomes) > 0 && strings.Contains(got.Outcomes[0].Refused, "no state event")
+	}
+	release := w.host.HoldJudging()
+	if got := push(t.Context(), 64); !judged(got) {
+		t.Errorf("a short one: %+v", got)
+	}
+	left, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := push(left, 65); judged(got) {
+		t.Error("a long one is judged without a turn")
+	}
+	release()
+	if got := push(t.Context(), 65); !judged(got) {
+		t.Errorf("a long one: %+v", got.Unpack)
+	}
+	w.host.HoldJudging()() // every turn is given back
 }

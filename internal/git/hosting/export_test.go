@@ -19,6 +19,18 @@ const (
 	NewKept       = newKept
 )
 
+// HoldJudging takes all turns of long pushes until release is called.
+func (h *Host) HoldJudging() (release func()) {
+	for range cap(h.judging) {
+		h.judging <- struct{}{}
+	}
+	return func() {
+		for range cap(h.judging) {
+			<-h.judging
+		}
+	}
+}
+
 // Begun notes a new repository.
 func (h *Host) Begun(from refs.From, owner string) {
 	h.newcomers.mu.Lock()

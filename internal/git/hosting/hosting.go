@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/contain"
@@ -93,6 +94,7 @@ type Host struct {
 	visited    visited
 	counts     counters
 	refusals   refusals
+	judging    chan struct{}      // has one for each long push that is judged: others have half of the processors meanwhile
 	failed     chan nip34.Address // repositories whose pushes have failed; those beyond its room are not told
 }
 
@@ -121,7 +123,7 @@ func New(c Config) *Host {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Rest = cmp.Or(c.Rest, 5*time.Second)
-	h := &Host{cfg: c, ledger: c.Ledger, door: c.Door, failed: make(chan nip34.Address, failedKept)}
+	h := &Host{cfg: c, ledger: c.Ledger, door: c.Door, failed: make(chan nip34.Address, failedKept), judging: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 	h.quotas.store = c.Store
 	_, h.rows.at, _, _ = c.Store.Changes(0)
 	h.unfinished = newUnfinished(h.cfg.space, c.Now)

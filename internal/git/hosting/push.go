@@ -58,7 +58,7 @@ func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult 
 }
 
 func (p *push) do(ctx context.Context) (refs.Verdict, error) {
-	done, err := p.look()
+	done, err := p.look(ctx)
 	if err == nil && !done {
 		err = p.turn(ctx, func(t *ingest.Exclusive) (err error) {
 			p.opened, err = p.h.ledger.Open(t.Turn, p.call.Of, p.refs)
@@ -84,8 +84,16 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 }
 
 // look does beside the writer what needs no turn of it: it refuses pushes to what is closed, sorts the commands, looks up the events that they name,
-// and judges the push. It reports whether that is all, so that no turn is needed before the pack is read.
-func (p *push) look() (done bool, err error) {
+// and judges the push. It reports whether that is all, so that no turn is needed before the pack is read. Long pushes take turns.
+func (p *push) look(ctx context.Context) (done bool, err error) {
+	if len(p.refs.Commands) > fewCommands {
+		select {
+		case p.h.judging <- struct{}{}:
+			defer func() { <-p.h.judging }()
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+	}
 	p.refs.Order = refs.OrderOf(p.refs.Commands)
 	return done, p.h.reading(func(r *refdb.Reader) (err error) {
 		if err := p.closed(r); err != nil {
@@ -118,7 +126,7 @@ func (p *push) closed(r *refdb.Reader) error {
 	return reason{Archived, text}
 }
 
-// fewCommands is how many commands a push may have whose turns of the writer are short.
+// fewCommands is how many commands a push may have that is judged at once and whose turns of the writer are short.
 const fewCommands = 64
 
 // turn has the writer do work for what a push of a party brings. nil is what came otherwise, for a state of any size.
