@@ -17,8 +17,9 @@ type states struct {
 	by *lru.Cache[nostr.ID, knownState]
 }
 
-// statesKept is how many refs the remembered states may have: some megabytes.
-const statesKept = 60_000
+// statesKept is how many bytes the remembered states may take. The names of refs are parts of the text of their event, so a state keeps all of
+// that in memory, however few refs it has.
+const statesKept = 16 << 20
 
 // knownState is one state. Nobody changes it.
 type knownState struct {
@@ -39,14 +40,15 @@ func (c *states) read(id nostr.ID, get func() (*nostr.Event, error)) (knownState
 	if at, ok := e.Expiration(); ok {
 		s.expires = at
 	}
-	cost := 1
 	if read, err := refs.ReadState(e); err == nil {
 		s.state = &read
-		cost += len(read.Refs)
 	}
-	c.put(id, s, cost)
+	c.put(id, s, stateCost(e))
 	return s, nil
 }
+
+// stateCost is about how many bytes a state takes: its text, and the refs that it was read as.
+func stateCost(e *nostr.Event) int { return 2*e.Size() + 512 }
 
 func (c *states) get(id nostr.ID) (knownState, bool) {
 	c.mu.Lock()
