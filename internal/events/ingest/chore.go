@@ -69,7 +69,7 @@ func (w *writer) firstDue() time.Time {
 			first = at
 		}
 	}
-	if again := w.failed.Add(retryPause); !w.failed.IsZero() && first.Before(again) {
+	if again := w.trouble.over(); first.Before(again) {
 		return again
 	}
 	return first
@@ -78,10 +78,5 @@ func (w *writer) firstDue() time.Time {
 // choresWait reports whether the writer puts chores off: a client has waited for extraWork steps already, a commit failed just now, or
 // DrainTime is over.
 func (w *writer) choresWait() bool {
-	return w.late || w.open.direct && w.open.extra >= extraWork || w.paused()
-}
-
-// paused reports whether a commit failed just now, so that the writer tries only what somebody waits for.
-func (w *writer) paused() bool {
-	return !w.failed.IsZero() && time.Since(w.failed) < retryPause
+	return w.late || w.open.direct && w.open.extra >= extraWork || w.trouble.fresh()
 }

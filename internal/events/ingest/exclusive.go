@@ -116,12 +116,9 @@ func (d *Door) workWaits() bool {
 	return len(d.exclusive.Parties())+len(d.atLength.Parties()) > 0
 }
 
-// joining has the writer do exclusive work in the open batch.
-type joining struct{ w *writer }
-
-// receive does one piece of work, and one that takes long, if somebody asked for them. For work that takes long nobody waits who is in the batch already.
-func (j joining) receive() {
-	w := j.w
+// receiveExclusive does one piece of exclusive work, and one that takes long, if somebody asked for them. For work that takes long nobody waits who is
+// in the batch already.
+func (w *writer) receiveExclusive() {
 	for _, q := range [...]*exclusiveQueue{&w.door.exclusive, &w.door.atLength} {
 		v := w.door.takeExclusive(q)
 		if v == nil {
@@ -130,14 +127,13 @@ func (j joining) receive() {
 		if w.full() || w.open.over() || q == &w.door.atLength && w.open.direct {
 			w.commit()
 		}
-		j.join(v)
+		w.join(v)
 	}
 }
 
-// join does exclusive work in the open batch, and answers with the commit. Work that leaves nothing behind is over at once. Where work fails that has
+// join does exclusive work in the open batch, and answers with the commit: at once where the batch has nothing to commit. Where work fails that has
 // left something, everything else in the batch is decided anew.
-func (j joining) join(v *exclusiveRequest) {
-	w := j.w
+func (w *writer) join(v *exclusiveRequest) {
 	if err := w.conclude(); err != nil { // work sees everything as after a commit
 		w.batchFailed(err)
 	}
@@ -147,10 +143,13 @@ func (j joining) join(v *exclusiveRequest) {
 			v.done <- err
 			return
 		}
-		before := j.mark()
+		before := w.open.mark(w.ledger)
 		err := v.work(&Exclusive{w.turn(), w})
 		if err == nil {
-			j.joined(v)
+			w.queue(answer{decision: decision{work: v}})
+			if w.open.batch.Len() == 0 {
+				w.commit()
+			}
 			return
 		}
 		if failed := w.door.store.Failure(); failed != nil {
@@ -158,8 +157,8 @@ func (j joining) join(v *exclusiveRequest) {
 			v.done <- err
 			return
 		}
-		j.failed(v, err)
-		if j.mark() != before {
+		w.workFailed(v, err)
+		if w.open.mark(w.ledger) != before {
 			w.queue(answer{decision: decision{work: v}})
 			w.decideAnew()
 			return
@@ -171,20 +170,11 @@ func (j joining) join(v *exclusiveRequest) {
 	}
 }
 
-// joined answers work with the commit of the batch: at once where the batch has nothing to commit.
-func (j joining) joined(v *exclusiveRequest) {
-	w := j.w
-	w.queue(answer{decision: decision{work: v}})
-	if w.open.batch.Len() == 0 {
-		w.commit()
-	}
-}
-
-// failed leaves out the event over which work has failed, or the work.
-func (j joining) failed(v *exclusiveRequest, err error) {
+// workFailed leaves out the event over which work has failed, or the work.
+func (w *writer) workFailed(v *exclusiveRequest, err error) {
 	v.times++
-	if f, ok := errors.AsType[*refdb.Fault](err); ok && v.times < timesAnew && !j.w.everybodys(err) {
-		j.w.leaveOut(f.Event, f.Err)
+	if f, ok := errors.AsType[*refdb.Fault](err); ok && v.times < timesAnew && !w.everybodys(err) {
+		w.leaveOut(f.Event, f.Err)
 		return
 	}
 	v.failed = err
@@ -193,22 +183,10 @@ func (j joining) failed(v *exclusiveRequest, err error) {
 // mark says how much was done in the open batch.
 type mark struct{ steps, notes int }
 
-func (j joining) mark() mark {
-	m := mark{steps: j.w.open.batch.Steps()}
-	if j.w.ledger != nil {
-		m.notes = j.w.ledger.Noted()
+func (r *openBatch) mark(l *refdb.Ledger) mark {
+	m := mark{steps: r.batch.Steps()}
+	if l != nil {
+		m.notes = l.Noted()
 	}
 	return m
-}
-
-// again does work of a batch that was dropped.
-func (j joining) again(v *exclusiveRequest) {
-	switch {
-	case v.failed != nil:
-		v.done <- v.failed
-	case j.w.late:
-		v.done <- ErrStopped
-	default:
-		j.join(v)
-	}
 }

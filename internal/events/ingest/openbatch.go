@@ -100,7 +100,7 @@ func (w *writer) commit() error {
 			w.batchFailed(err)
 			return err
 		}
-		w.recovered()
+		w.trouble.end(w.door)
 		for from, n := range w.open.released {
 			w.door.counts.released[from].Add(n)
 		}
@@ -128,7 +128,7 @@ func (w *writer) conclude() error { return errors.Join(w.pruneRest(), w.settle()
 
 // abort drops the batch because of a failure of this relay's own, and logs the failure.
 func (w *writer) abort(err error) {
-	w.report(err)
+	w.trouble.add(w.door, err)
 	w.drop(err)
 }
 
@@ -224,23 +224,5 @@ func (d *Door) logged(it *item) {
 		log.Debug("event by daily resync")
 	default:
 		log.Debug("event from a client")
-	}
-}
-
-// report counts a failure, and logs the first of a row of failures.
-func (w *writer) report(err error) {
-	w.door.counts.failures.Add(1)
-	if w.failed.IsZero() {
-		w.door.log.Error("events are not stored", "error", err)
-	}
-	w.failed = time.Now()
-}
-
-// recovered counts a commit, and logs the end of a row of failures.
-func (w *writer) recovered() {
-	w.door.counts.commits.Add(1)
-	if !w.failed.IsZero() {
-		w.door.log.Info("events are stored again", "after", time.Since(w.failed))
-		w.failed = time.Time{}
 	}
 }

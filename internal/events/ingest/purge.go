@@ -72,7 +72,7 @@ func (p *purging) undone() { p.due, p.taken = p.due || p.taken, false }
 
 // ahead takes a step before an item that has to wait for one, and reports whether it took one.
 func (p *purging) ahead() bool {
-	if p.w.stops || p.w.late || p.w.paused() {
+	if p.w.stops || p.w.late || p.w.trouble.fresh() {
 		return false
 	}
 	p.w.take(p)

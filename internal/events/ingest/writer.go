@@ -38,14 +38,13 @@ type writer struct {
 	stops      bool // the door closes
 	known      announced
 	perAddress *perAddress
-	failed     time.Time     // when the last commit failed; zero after one that did not
+	trouble    trouble
 	commits    bucket.Bucket // commits that may come while no client waits; see quietGap
 	late       bool          // DrainTime is over: the writer decides nothing more
 	look       time.Time     // when the writer looks next whether the store is to be opened anew
 	open       openBatch
 	away       leaving
 	held       held
-	joining    joining
 
 	chores    []chore // the chores below; of those that are due the first comes first
 	expiry    expiring
@@ -57,7 +56,6 @@ type writer struct {
 
 func newWriter(d *Door) *writer {
 	w := &writer{door: d, rules: d.Rules(), ledger: d.ledger, perAddress: newPerAddress(), away: newLeaving(d.limits.BatchEvents)}
-	w.joining.w = w
 	w.expiry.w, w.promotion.w, w.forgets.w, w.purging.w, w.lapsing.w = w, w, w, w, w
 	w.chores = []chore{&w.expiry, &w.promotion, &w.forgets, &w.purging, &w.lapsing}
 	w.known.reset()
@@ -75,7 +73,7 @@ func (w *writer) run(ctx context.Context) {
 		w.reopen()
 		w.tell(w.held.due(time.Now(), false))
 		w.receiveRules()
-		w.joining.receive()
+		w.receiveExclusive()
 		more, work := w.fill(), w.door.workWaits()
 		if !more && !work && !w.open.idle() && w.door.quiet() {
 			w.open.within(w.commits.Wait(time.Now(), quietly))
@@ -164,10 +162,15 @@ func (w *writer) pause() time.Duration {
 
 // decideAgain decides or does what a batch had that failed.
 func (w *writer) decideAgain(x decision) {
-	if x.work != nil {
-		w.joining.again(x.work)
-	} else {
+	switch v := x.work; {
+	case v == nil:
 		w.answer(x.item)
+	case v.failed != nil:
+		v.done <- v.failed
+	case w.late:
+		v.done <- ErrStopped
+	default:
+		w.join(v)
 	}
 }
 
