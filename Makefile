@@ -73,8 +73,8 @@ endif
 load: build ## many clients on loopback for LOAD (10m); the report replaces the one in the file REPORT
 	cd interop && go run ./load -graspd ../graspd -for $(or $(LOAD),10m) $(if $(REPORT),-into '$(abspath $(REPORT))')
 
-siege: build ## attack a relay in each way of ONLY (all) for FOR (12s), and measure an honest client beside; the report replaces the one in the file REPORT
-	cd interop && go run ./siege -graspd $(or $(GRASPD),../graspd) -for $(or $(FOR),12s) $(if $(ONLY),-only '$(ONLY)') $(if $(REPORT),-into '$(abspath $(REPORT))')
+siege: build ## attack a relay in each way of ONLY (all) for FOR (20s), and measure an honest client beside; the report replaces the one in the file REPORT
+	cd interop && go run ./siege -graspd $(or $(GRASPD),../graspd) -for $(or $(FOR),20s) $(if $(ONLY),-only '$(ONLY)') $(if $(REPORT),-into '$(abspath $(REPORT))')
 
 bench: build ## measure everything against the targets and write docs/PERFORMANCE.md; takes many minutes
 	cd interop && go run ./bench -graspd ../graspd -root .. -out ../docs/PERFORMANCE.md $(BENCH)

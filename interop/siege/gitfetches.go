@@ -151,7 +151,7 @@ func (s *scene) clonesMuch(ctx context.Context) {
 		} else {
 			whole++
 		}
-		_ = sleep(ctx, gitBeat)
+		_ = sleep(ctx, beat)
 	}
 	if whole == 0 {
 		s.fault(fmt.Sprintf("no clone of 64 MB came to its end in %s", span(time.Since(began))))

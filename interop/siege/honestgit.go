@@ -4,14 +4,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/interop/wire"
 )
-
-// gitBeat is between an answer and the next request of an honest client of git.
-const gitBeat = 200 * time.Millisecond
 
 // contributor is an honest client of git, with a repository of a hundred commits. It pushes and clones from addresses of its own.
 type contributor struct {
@@ -93,9 +89,9 @@ func (c *contributor) watch(asking, waiting context.Context, w *watched) {
 	var clones, pushes, pages sample
 	var beside sync.WaitGroup
 	tip := c.tip
-	beside.Go(func() { clones = repeat(asking, gitBeat, func() error { return c.clone(waiting, tip) }) })
-	beside.Go(func() { pages = repeat(asking, gitBeat, func() error { return c.reader.page(waiting, c.place.path) }) })
-	pushes = c.line.repeat(asking, waiting, gitBeat, c.push)
+	beside.Go(func() { clones = repeat(asking, beat, func() error { return c.clone(waiting, tip) }) })
+	beside.Go(func() { pages = repeat(asking, beat, func() error { return c.reader.page(waiting, c.place.path) }) })
+	pushes = c.line.repeat(asking, waiting, beat, c.push)
 	beside.Wait()
 	w.clone, w.push, w.page = clones, pushes, pages
 }

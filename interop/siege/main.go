@@ -58,7 +58,7 @@ func parse(args []string, w io.Writer) (options, error) {
 	f.SetOutput(w)
 	f.StringVar(&o.binary, "graspd", "../graspd", "the binary that is attacked")
 	f.StringVar(&only, "only", "", "attacks to make, as "+attacks[0].name+","+attacks[1].name+"; all when empty; they are "+strings.Join(names(), ", "))
-	f.DurationVar(&o.lasts, "for", 12*time.Second, "how long each attack lasts")
+	f.DurationVar(&o.lasts, "for", 20*time.Second, "how long each attack lasts")
 	f.IntVar(&o.events, "events", 20_000, "events that the relay holds before")
 	f.StringVar(&o.into, "into", "", "file that holds the report of the last time, which is replaced")
 	if err := f.Parse(args); err != nil {

@@ -147,7 +147,7 @@ func TestReport(t *testing.T) {
 	}}
 	text := r.markdown()
 	for _, want := range []string{
-		"123 events stored before", "| pings | " + pings.does + " | " + pings.bound + " |",
+		"123 events stored before", "Each figure is of at least 1 publishes, 1 queries.", "| pings | " + pings.does + " | " + pings.bound + " |",
 		"| pings | 1.0 ms / 1.0 ms | 5.0 s / 5.0 s, 1 without an answer (×5000.0 / ×5000.0) | 2.0 ms / 2.0 ms | 4.0 ms / 4.0 ms (×2.0 / ×2.0) | 50 MB | connected 2, asked 0, reconciled 0, published 0 of 3 | lives; answers 60 ms after it |",
 		"| 1 of 1, within 1.0 s | **ended after 3.0 s**: panic: / x |", "| overlapping | **missed**: graspd ended: panic: / x |", "| nested-tags | met |", "| filters | **missed**: 2 quarantines are left |",
 		"| pings | **missed**: publish: p99 5.0 s, may be 250 ms; publish: 1 of 1 ",
