@@ -27,8 +27,8 @@ func (d *Disk) Admit(from Quarantine, repo ID) error {
 	return nil
 }
 
-// Prepare makes the directory of a repository that is to come, durably: that takes longer than Admit, which finds it then. Whoever does not admit
-// anything calls unneeded, which removes the directory while nothing is in it.
+// Prepare makes the directory of a repository that is to come, durably: that takes longer than Admit, which finds it then. Who has no use for the
+// repository after all calls unneeded, which removes it with what was admitted.
 func (d *Disk) Prepare(repo ID) (unneeded func() error, err error) {
 	_, unlock := d.inUse.lock(repo)
 	defer unlock()
@@ -41,11 +41,9 @@ func (d *Disk) Prepare(repo ID) (unneeded func() error, err error) {
 func (d *Disk) unprepare(repo ID) error {
 	_, unlock := d.inUse.lock(repo)
 	defer unlock()
-	packs, err := d.dir.list(repo.path() + "/objects/pack")
-	if err == nil && len(packs) == 0 {
-		err = d.dir.root.RemoveAll(repo.path())
-	}
-	if err != nil {
+	d.packs.drop(repo)
+	d.clones.forget(repo)
+	if err := d.dir.root.RemoveAll(repo.path()); err != nil {
 		return fmt.Errorf("repository %s, which is not needed: %w", repo, noted(err))
 	}
 	return nil

@@ -38,11 +38,14 @@ func TestAPreparedRepositoryIsThere(t *testing.T) {
 	if got := strings.Join(durable, " "); got != "/objects/pack/" {
 		t.Errorf("durable by the turn: %q", got)
 	}
-	if err := unneeded(); err != nil { // which is wrong by then, and does no harm
-		t.Fatal(err)
-	}
 	complete(t, d, dir, c.all("main"))
 	if missing, err := d.Missing(some(1), ids{tip}); err != nil || len(missing) > 0 {
+		t.Error(missing, err)
+	}
+	if err := unneeded(); err != nil { // what was admitted goes as well
+		t.Fatal(err)
+	}
+	if missing, err := d.Missing(some(1), ids{tip}); err != nil || len(missing) != 1 {
 		t.Error(missing, err)
 	}
 }

@@ -18,7 +18,8 @@ type Repositories interface {
 	// Begin makes a quarantine beside a repository, whose objects the incoming pack may build on. With the zero ID the quarantine is beside
 	// none.
 	Begin(repo ID) (Quarantine, error)
-	// Prepare makes the directory of a repository that Admit is to make, as that takes long. Whoever does not admit anything calls unneeded.
+	// Prepare makes the directory of a repository that Admit is to make, as that takes long. Who has no use for the repository after all calls
+	// unneeded, which removes it with what was admitted.
 	Prepare(repo ID) (unneeded func() error, err error)
 	// Admit moves the proven objects of a quarantine into the repository, and makes the repository if there is none. The quarantine stays:
 	// the caller may admit it into other repositories too that have the objects it builds on. Admitting twice does no harm.

@@ -15,24 +15,31 @@ type arriving struct {
 	a refdb.Arrival
 	q gitrepo.Quarantine
 
-	unneeded func() error // removes the directory that was prepared, while it is empty
+	unneeded func() error // removes the directory that was prepared
 	into     refdb.Dir    // where the packs are; zero before
 	undo     func()       // gives back what was counted
 }
 
-// arrive has the writer move what a quarantine holds into the repository and serve the events that waited for it. It is work of a party.
+// arrive has the writer serve what waited for the objects that a quarantine holds, which are in the repository then. It is work of a party.
 func (h *Host) arrive(ctx context.Context, party string, a refdb.Arrival, q gitrepo.Quarantine) (refs.Verdict, error) {
 	x := &arriving{h: h, a: a, q: q, unneeded: func() error { return nil }, undo: func() {}}
 	if err := x.prepare(); err != nil {
+		x.end(false)
 		return refs.Verdict{}, err
 	}
 	var arrived refdb.Arrived
+	decided := false
 	err := h.turn(ctx, party, a.Push, func(t *ingest.Exclusive) (err error) {
-		if arrived, err = h.ledger.Arrive(t.Turn, x.a); err != nil {
-			return err
+		decided = false
+		if arrived, err = h.ledger.Arrive(t.Turn, x.a); err == nil {
+			err = t.Serve(arrived.Release)
 		}
-		return t.Serve(arrived.Release)
+		decided = err == nil
+		return err
 	})
+	if err != nil && decided { // the commit has failed, and may be on disk: the next start sees whether the directory is needed
+		x.unneeded = func() error { return nil }
+	}
 	if err == nil && !arrived.Known {
 		err = reason{Gone, "the repository went while you pushed: publish its announcement again"}
 	}
@@ -40,7 +47,7 @@ func (h *Host) arrive(ctx context.Context, party string, a refdb.Arrival, q gitr
 	return arrived.Verdict, err
 }
 
-// prepare makes the directory of a repository that has no data yet: nobody is to wait for the disk in the writer's turn.
+// prepare moves the packs into the repository, whose directory it makes where there is no data yet: nobody is to wait for the disk in the writer's turn.
 func (x *arriving) prepare() error {
 	dir, err := gitrepo.NewID(x.h.cfg.Rand)
 	if err != nil {
@@ -48,13 +55,21 @@ func (x *arriving) prepare() error {
 	}
 	x.a.Dir, x.a.Admit = refdb.Dir(dir), x.admit
 	r, err := readRow(x.h.cfg.Store, x.a.Of)
-	if err == nil && r.Dir.IsZero() {
-		x.unneeded, err = x.h.cfg.Disk.Prepare(dir)
+	if err != nil {
+		return err
 	}
-	return err
+	if r.Dir.IsZero() {
+		r.Dir = x.a.Dir
+		unneeded, err := x.h.cfg.Disk.Prepare(dir)
+		if err != nil {
+			return err
+		}
+		x.unneeded = unneeded
+	}
+	return x.admit(r.Dir)
 }
 
-// admit moves the packs, once, however often the door does that work. Where another push has begun the repository meanwhile, they come there as well.
+// admit moves the packs, once, however often the door does that work. Where the repository has another directory by the turn, they come there as well.
 func (x *arriving) admit(to refdb.Dir) (err error) {
 	if x.into == to {
 		return nil
@@ -70,12 +85,16 @@ func (x *arriving) admit(to refdb.Dir) (err error) {
 	return err
 }
 
-// end does what is left after the turn.
+// end does what is left after the turn. What comes in that a turn refuses is like what no ref leads to any more: maintenance finds it.
 func (x *arriving) end(admitted bool) {
-	if !admitted {
-		x.undo()
-	} else {
+	switch {
+	case admitted:
 		x.h.crowded(x.a.Of, x.into)
+	case !x.into.IsZero():
+		x.h.visited.add(x.a.Of)
+		fallthrough
+	default:
+		x.undo()
 	}
 	if admitted && x.into == x.a.Dir {
 		return

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/hosting"
@@ -104,7 +105,9 @@ func TestLongPushesAreJudgedInTurns(t *testing.T) {
 		return len(got.Outcomes) > 0 && strings.Contains(got.Outcomes[0].Refused, "no state event")
 	}
 	release := w.host.HoldJudging()
-	if got := push(t.Context(), 64); !judged(got) {
+	soon, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	if got := push(soon, 64); !judged(got) {
 		t.Errorf("a short one: %+v", got)
 	}
 	left, cancel := context.WithCancel(t.Context())

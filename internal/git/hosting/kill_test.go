@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
@@ -42,8 +43,9 @@ type mortal struct {
 	disk    *gitfake.Fake
 	fs      *vfs.MemFS
 	service grasp.Service
-	left    int  // calls until it is killed
-	failing bool // its disk may fail otherwise
+	left    int         // calls until it is killed
+	failing bool        // its disk may fail otherwise
+	full    atomic.Bool // the store's disk fails each write
 
 	mu    sync.Mutex
 	after *vfs.MemFS // what a kill leaves
@@ -63,7 +65,7 @@ func (m *mortal) start() {
 	m.Helper()
 	ctx, cancel := context.WithCancel(m.Context())
 	rules := policy.Rules{Service: m.service, Git: true}
-	m.store = ok(store.Open(store.Options{Dir: "data", FS: m.fs, Rules: rules.Fingerprint()}))
+	m.store = ok(store.Open(store.Options{Dir: "data", FS: m.watched(), Rules: rules.Fingerprint()}))
 	c := hosting.Config{Disk: m.disk, Store: m.store, Service: m.service}
 	c.Ledger = hosting.NewLedger(c)
 	m.door = ingest.New(ingest.Config{Store: m.store, Rules: rules, Verifier: anything{}, Ledger: c.Ledger})
@@ -84,6 +86,16 @@ func (m *mortal) start() {
 			m.Error(err)
 		}
 	}
+}
+
+// watched is the store's disk.
+func (m *mortal) watched() vfs.FS {
+	return errorfs.Wrap(m.fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if m.full.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return errKilled
+		}
+		return nil
+	}))
 }
 
 // fail is what the disk does when the relay is killed: nothing, from then on.
@@ -710,4 +722,60 @@ func TestARepositoryIsPreparedForItsFirstData(t *testing.T) {
 		}
 		s.end()
 	})
+}
+
+// Nobody waits for the disk in the writer's turn: packs are there before.
+func TestPacksAreThereBeforeTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStory(newMortal(t))
+		var within, beside atomic.Int64
+		s.disk.Fail = func(of string, _ gitrepo.ID) error {
+			if of != "Admit" {
+				return nil
+			}
+			ctx, stop := context.WithTimeout(t.Context(), time.Second)
+			defer stop()
+			if s.door.Exclusively(ctx, "another", func(*ingest.Exclusive) error { return nil }) == nil {
+				beside.Add(1)
+			} else {
+				within.Add(1)
+			}
+			return nil
+		}
+		s.start()
+		s.tell(0)
+		s.rest()
+		if prepared := int64(s.disk.Calls("Prepare")); within.Load() > 0 || beside.Load() <= prepared {
+			t.Errorf("packs came %d times in a turn and %d times beside; %d repositories were prepared", within.Load(), beside.Load(), prepared)
+		}
+		s.end()
+	})
+}
+
+// A commit that fails may be on disk all the same, so what it names stays. Where nothing can name a directory it goes at once.
+func TestDirectoriesOfPushesThatFail(t *testing.T) {
+	for unneeded, fails := range []func(s *story){
+		func(s *story) { s.full.Store(true) },
+		func(s *story) { s.publish(s.states[1]) }, // the turn refuses the push, as another state is in force
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStory(newMortal(t))
+			s.failing = true
+			s.start()
+			s.steps()[0]()
+			s.publish(s.states[0])
+			s.disk.Fail = func(of string, _ gitrepo.ID) error {
+				if of == "Admit" {
+					fails(s)
+				}
+				return nil
+			}
+			done := s.push(s.first, s.wants[0])
+			if n := s.disk.Calls("Unneeded"); done || n != unneeded || s.disk.Calls("Admit") == 0 {
+				t.Errorf("done: %v; %d directories are removed, and not %d", done, n, unneeded)
+			}
+			s.full.Store(false)
+			s.end()
+		})
+	}
 }

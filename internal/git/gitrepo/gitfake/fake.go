@@ -133,7 +133,18 @@ func (f *Fake) absent(repo gitrepo.ID, ids []gitwire.ObjectID) (missing []gitwir
 }
 
 func (f *Fake) Prepare(repo gitrepo.ID) (unneeded func() error, err error) {
-	return func() error { return f.call("Unneeded", repo) }, f.call("Prepare", repo)
+	if err := f.call("Prepare", repo); err != nil {
+		return nil, err
+	}
+	return func() error {
+		if err := f.call("Unneeded", repo); err != nil {
+			return err
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.repos, repo)
+		return nil
+	}, nil
 }
 
 func (f *Fake) Admit(from gitrepo.Quarantine, repo gitrepo.ID) error {
