@@ -1,11 +1,30 @@
 package fair
 
 // Turns has things that wait for a turn. Parties have turns one after the other, and the things of a party in the order in which they came: so
-// a party of which much waits keeps nobody waiting for longer than one of which little does. Whoever pushes bounds how much waits. The zero
-// Turns is empty. One goroutine at a time may use it.
+// a party of which much waits keeps nobody waiting for longer than one of which little does, and nor does one whose things are much work, where
+// Charge says so. Whoever pushes bounds how much waits. The zero Turns is empty. One goroutine at a time may use it.
 type Turns[P comparable, T any] struct {
 	parties []P // in the order of their turns
 	waiting map[P][]T
+	owes    map[P]int // turns that a party has had beyond its own
+}
+
+// Bounds of what is known of parties that had more than their turns.
+const (
+	mostOwed   = 32   // turns of a party; more are forgiven
+	mostOwners = 1024 // parties; all are forgiven rather than one more is noted
+)
+
+// Charge says that a turn of a party took as long as so many more turns: the party lets others who wait go first so many times. It owes them also
+// while nothing of it waits, and owes nobody anything while it waits alone.
+func (t *Turns[P, T]) Charge(p P, turns int) {
+	if turns <= 0 {
+		return
+	}
+	if t.owes == nil || t.owes[p] == 0 && len(t.owes) >= mostOwners {
+		t.owes = make(map[P]int)
+	}
+	t.owes[p] = min(t.owes[p]+turns, mostOwed)
 }
 
 // Push has x wait behind what waits of its party.
@@ -40,10 +59,29 @@ func (t *Turns[P, T]) Turn(take func(p P, waiting []T) []T) (on bool) {
 }
 
 func (t *Turns[P, T]) next() (p P, waiting []T) {
-	p = t.parties[0]
-	clear(t.parties[:1])
-	t.parties = t.parties[1:]
-	return p, t.waiting[p]
+	for {
+		p = t.parties[0]
+		clear(t.parties[:1])
+		t.parties = t.parties[1:]
+		if len(t.parties) == 0 || !t.letsPass(p) {
+			return p, t.waiting[p]
+		}
+		t.parties = append(t.parties, p)
+	}
+}
+
+// letsPass reports whether a party gives up its turn, which it owes.
+func (t *Turns[P, T]) letsPass(p P) bool {
+	n := t.owes[p]
+	switch {
+	case n == 0:
+		return false
+	case n == 1:
+		delete(t.owes, p)
+	default:
+		t.owes[p] = n - 1
+	}
+	return true
 }
 
 func (t *Turns[P, T]) waitOn(p P, rest []T) bool {

@@ -89,3 +89,63 @@ func TestNobodyWaitsForMoreThanOneTurnOfEach(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnsThatTookLong: a party lets others go first as often as its turns took longer than theirs, and nobody waits for ever.
+func TestTurnsThatTookLong(t *testing.T) {
+	var turns fair.Turns[string, string]
+	for range 6 {
+		turns.Push("long", "L")
+		turns.Push("short", "s")
+	}
+	got := ""
+	pop := func(n int) {
+		for range n {
+			got += turns.Pop()
+		}
+	}
+	pop(1)
+	turns.Charge("long", 2)
+	pop(4)
+	turns.Charge("long", 0)
+	pop(7)
+	if got != "LsssLsLsLsLL" {
+		t.Errorf("the turns were those of %s", got)
+	}
+}
+
+// TestWhoOwesTurnsWaitsForNobodyElse: with others who owe as much, and alone, a party waits no longer than without.
+func TestWhoOwesTurnsWaitsForNobodyElse(t *testing.T) {
+	var turns fair.Turns[string, string]
+	turns.Charge("a", 1000)
+	turns.Push("a", "a")
+	if turns.Pop() != "a" {
+		t.Error("a party that waits alone has no turn")
+	}
+	turns.Charge("b", 33)
+	for range 2 {
+		turns.Push("a", "a")
+		turns.Push("b", "b")
+	}
+	turns.Push("c", "c")
+	got := ""
+	for range 5 {
+		got += turns.Pop()
+	}
+	if got != "cabab" {
+		t.Errorf("the turns were those of %s", got)
+	}
+}
+
+// TestDebtsAreBounded: of a thousand parties and more that owe turns, those are forgiven who came first.
+func TestDebtsAreBounded(t *testing.T) {
+	var turns fair.Turns[int, int]
+	for p := range 1025 {
+		turns.Charge(p, 1)
+	}
+	for _, p := range []int{1024, 1023, 0} {
+		turns.Push(p, p)
+	}
+	if got := []int{turns.Pop(), turns.Pop(), turns.Pop()}; !slices.Equal(got, []int{1023, 0, 1024}) {
+		t.Errorf("the turns were those of %v", got)
+	}
+}

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/events/refdb"
@@ -28,6 +29,8 @@ func (t *Exclusive) Serve(ids []nostr.ID) error {
 
 // exclusiveRequest is somebody's work on its way to the writer.
 type exclusiveRequest struct {
+	of    *exclusiveQueue
+	party string
 	work  func(*Exclusive) error
 	done  chan error // one slot
 	taken bool       // the writer has it, and will answer; guarded by Door.mu
@@ -59,8 +62,8 @@ func (d *Door) AtLength(ctx context.Context, party string, work func(*Exclusive)
 }
 
 func (d *Door) hold(ctx context.Context, q *exclusiveQueue, party string, work func(*Exclusive) error) error {
-	v := &exclusiveRequest{work: work, done: make(chan error, 1)}
-	if err := d.request(ctx, q, party, v); err != nil {
+	v := &exclusiveRequest{of: q, party: party, work: work, done: make(chan error, 1)}
+	if err := d.request(ctx, v); err != nil {
 		return err
 	}
 	select {
@@ -78,13 +81,13 @@ func (d *Door) hold(ctx context.Context, q *exclusiveQueue, party string, work f
 	return <-v.done
 }
 
-func (d *Door) request(ctx context.Context, q *exclusiveQueue, party string, v *exclusiveRequest) error {
+func (d *Door) request(ctx context.Context, v *exclusiveRequest) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	q.Push(party, v)
+	v.of.Push(v.party, v)
 	d.nudge()
 	return nil
 }
@@ -143,8 +146,9 @@ func (w *writer) join(v *exclusiveRequest) {
 			v.done <- err
 			return
 		}
-		before := w.open.mark(w.ledger)
+		before, began := w.open.mark(w.ledger), time.Now()
 		err := v.work(&Exclusive{w.turn(), w})
+		w.door.worked(v, time.Since(began))
 		if err == nil {
 			w.queue(answer{decision: decision{work: v}})
 			if w.open.batch.Len() == 0 {

@@ -3,6 +3,7 @@ package ingest_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -353,4 +354,74 @@ func TestSlowDecisionsEndABatchByTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whose events took long lets others go first, however many such parties there are.
+func TestWhoseEventsTakeLongLetsOthersPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow atomic.Bool
+		w := newWorld(t, setup{opt: store.Options{Now: func() time.Time {
+			if slow.Load() {
+				time.Sleep(5 * time.Millisecond)
+			}
+			return time.Now()
+		}}})
+		defer w.end()
+		repo := announcement(1, "tool", time.Now())
+		w.want(w.publish(w.client(), repo), policy.Accept)
+		long := []*ingest.Source{w.client(), w.client(), w.client()}
+		slow.Store(true)
+		for i, s := range long {
+			w.want(w.publish(s, issue(2, repo, time.Now(), fmt.Sprint("long ", i))), policy.Accept)
+		}
+		slow.Store(false)
+		var order []string
+		err := w.door.Exclusively(t.Context(), "", func(*ingest.Exclusive) error {
+			for i, s := range append(long, w.client()) {
+				e := issue(3, repo, time.Now(), fmt.Sprint(i))
+				if err := s.Submit(t.Context(), e, store.Direct, func(policy.Verdict) { order = append(order, e.Content) }); err != nil {
+					return err
+				}
+				time.Sleep(time.Millisecond) // it is verified, and waits for the writer
+			}
+			return nil
+		})
+		synctest.Wait()
+		if got := strings.Join(order, " "); err != nil || got != "3 0 1 2" {
+			t.Errorf("the order was %s (%v)", got, err)
+		}
+	})
+}
+
+// Whose exclusive work took long lets others go first.
+func TestWhoseWorkTakesLongLetsOthersPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{})
+		defer w.end()
+		var order []string
+		var all sync.WaitGroup
+		work := func(party string, takes time.Duration) {
+			all.Go(func() {
+				if err := w.door.Exclusively(t.Context(), party, func(*ingest.Exclusive) error {
+					order = append(order, party)
+					time.Sleep(takes)
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		for range 2 {
+			for _, party := range []string{"a", "b", "c"} {
+				work(party, 5*time.Millisecond)
+			}
+		}
+		time.Sleep(11 * time.Millisecond) // the third is at work
+		work("d", 0)
+		all.Wait()
+		if got := strings.Join(order, " "); got != "a b c d a b c" {
+			t.Errorf("the order was %s", got)
+		}
+	})
 }

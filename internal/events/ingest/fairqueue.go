@@ -13,12 +13,16 @@ type fairQueue struct {
 	streak         int // turns in a row that direct sources had while others waited
 }
 
-func (t *fairQueue) push(s *Source) {
+func (t *fairQueue) push(s *Source) { t.turns(s).Push(s.party, s) }
+
+// charge says that a turn of a source took as long as so many more.
+func (t *fairQueue) charge(s *Source, turns int) { t.turns(s).Charge(s.party, turns) }
+
+func (t *fairQueue) turns(s *Source) *fair.Turns[*party, *Source] {
 	if s.conf.Direct {
-		t.direct.Push(s.party, s)
-	} else {
-		t.others.Push(s.party, s)
+		return &t.direct
 	}
+	return &t.others
 }
 
 // pop takes the source whose turn it is; nil if there is none. With onlyBeside, others than direct ones have turns only while direct ones

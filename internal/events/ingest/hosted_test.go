@@ -788,7 +788,7 @@ func TestPartiesTakeTurnsAtTheWriter(t *testing.T) {
 		wants(impatient, "c", io.EOF)
 		wants(impatient, "c", io.EOF)
 		all.Wait()
-		if got, want := strings.Join(order, " "), "a a b  a b a"; got != want || time.Since(began) != 7*time.Second {
+		if got, want := strings.Join(order, " "), "a b  a b a a"; got != want || time.Since(began) != 7*time.Second {
 			t.Errorf("%q after %s, want %q", got, time.Since(began), want)
 		}
 		ended, end := context.WithCancelCause(t.Context())
