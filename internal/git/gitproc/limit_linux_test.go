@@ -31,7 +31,7 @@ func TestLimitsAreInForce(t *testing.T) {
 		if err := g.Run(t.Context(), gitproc.Reach(), r); err != nil {
 			t.Fatal(err)
 		}
-		nicer := map[bool]int{false: 5, true: 10}[r.Long]
+		nicer := map[bool]int{true: 10}[r.Long]
 		if r.Heavy {
 			nicer = 15
 		}

@@ -54,7 +54,7 @@ func TestProcessesGoBeforeThisProgram(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := limit(cmd.Process.Pid, Limits{Memory: 1 << 30, CPU: 10e9, File: 1 << 20}, 1<<30, niceLight); err != nil {
+	if err := limit(cmd.Process.Pid, Limits{Memory: 1 << 30, CPU: 10e9, File: 1 << 20}, 1<<30, niceLong); err != nil {
 		t.Error(err)
 	}
 	g.open()

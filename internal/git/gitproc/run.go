@@ -119,9 +119,8 @@ func (s share) join(ctx context.Context, slots *slots, take func(context.Context
 	return err
 }
 
-// How much nicer processes are than this program.
+// How much nicer processes are than this program. Light work, for which somebody waits, is none of the two.
 const (
-	niceLight = 5
 	niceLong  = 10
 	niceHeavy = 15
 )
@@ -133,7 +132,7 @@ func (r Run) nicer() int {
 	case r.Long:
 		return niceLong
 	}
-	return niceLight
+	return 0
 }
 
 // usage is what a process took of the machine, together with the processes that it waited for.

@@ -46,6 +46,7 @@ func (q *quarantine) proveObjects(ctx context.Context, p Proving) (Proof, error)
 		return Proof{}, err
 	}
 	q.needs, q.needsOther = append(haves.inRepo, tips.inRepo...), false
+	q.long = q.long || len(p.Tips)+len(p.Commits) > fewTips
 	peeled, err := q.look(ctx, c, p, haves.inRepo)
 	if err != nil {
 		return Proof{}, err
@@ -57,6 +58,9 @@ func (q *quarantine) proveObjects(ctx context.Context, p Proving) (Proof, error)
 	}
 	return q.proof(peeled)
 }
+
+// fewTips is how many tips may be proven in the slot that is kept for who has little.
+const fewTips = 64
 
 // all are the tips and the commits.
 func (p Proving) all() []gitwire.ObjectID { return slices.Concat(p.Tips, p.Commits) }

@@ -191,3 +191,17 @@ func TestHavesThatAreNotHereArePassedOver(t *testing.T) {
 	push(t, d, some(1), c.pack(second.String(), "^"+first.String()), gitrepo.Proving{Commits: ids{second, first}, Haves: ids{nowhere, first}})
 	wantMissing(t, d, some(1), ids{first, second}, 0)
 }
+
+// Who pushes many refs leaves the slot that is kept for who has little.
+func TestManyTipsAreLongWork(t *testing.T) {
+	c := newClone(t)
+	tip := c.commit("main", 1, gitwire.ObjectID{})
+	d, _ := disk(t)
+	for tips, long := range map[int]bool{64: false, 65: true} {
+		q := begin(t, d, gitrepo.ID{})
+		receive(t, q, c.pack("main"))
+		if _, err := q.Prove(t.Context(), gitrepo.Proving{Tips: ids{tip}, Commits: slices.Repeat(ids{tip}, tips-1)}); err != nil || gitrepo.IsLong(q) != long {
+			t.Errorf("%d tips: long is %v, %v", tips, gitrepo.IsLong(q), err)
+		}
+	}
+}

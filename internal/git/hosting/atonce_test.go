@@ -104,7 +104,7 @@ func TestLongPushesAreJudgedInTurns(t *testing.T) {
 	judged := func(got githttp.PushResult) bool {
 		return len(got.Outcomes) > 0 && strings.Contains(got.Outcomes[0].Refused, "no state event")
 	}
-	release := w.host.HoldJudging()
+	release := ok(w.host.HoldLong(t.Context()))
 	soon, stop := context.WithTimeout(t.Context(), 10*time.Second)
 	defer stop()
 	if got := push(soon, 64); !judged(got) {
@@ -119,5 +119,37 @@ func TestLongPushesAreJudgedInTurns(t *testing.T) {
 	if got := push(t.Context(), 65); !judged(got) {
 		t.Errorf("a long one: %+v", got.Unpack)
 	}
-	w.host.HoldJudging()() // every turn is given back
+	ok(w.host.HoldLong(t.Context()))() // every turn is given back
+}
+
+// reading calls a function before each read.
+type reading struct {
+	io.Reader
+	before func()
+}
+
+func (r reading) Read(b []byte) (int, error) { r.before(); return r.Reader.Read(b) }
+
+// Long pushes are proven and brought in in turns, and have no turn while their clients send.
+func TestLongPushesAreProvenInTurns(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	r := w.newRepo()
+	tip := r.commit("one")
+	e := w.announce(1, "tool", now)
+	var refs []string
+	p := &gitwire.Push{}
+	for i := range 65 {
+		c := gitwire.Command{Ref: fmt.Sprint("refs/heads/", i), New: ok(gitwire.ParseObjectID([]byte(tip)))}
+		p.Commands, refs = append(p.Commands, c), append(refs, c.Ref, tip)
+	}
+	w.state(1, "tool", now, refs...)
+	all, sends, proven := w.host.LongLeft(), int64(0), int64(0)
+	got := w.host.Push(t.Context(), githttp.PushCall{
+		Of: nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: "tool"}, Push: p,
+		Pack:     reading{strings.NewReader(w.pack(r, tip)), func() { sends = w.host.LongLeft() }},
+		Progress: func(string) { proven = w.host.LongLeft() },
+	})
+	if got.Unpack != "" || got.Outcomes[64].Refused != "" || sends != all || proven != all-1 || w.host.LongLeft() != all {
+		t.Errorf("of %d turns %d are left while it is sent, %d when it is proven, %d then; %+v", all, sends, proven, w.host.LongLeft(), got.Unpack)
+	}
 }

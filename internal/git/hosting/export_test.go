@@ -2,6 +2,7 @@ package hosting
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/fair"
@@ -19,16 +20,13 @@ const (
 	NewKept       = newKept
 )
 
-// HoldJudging takes all turns of long pushes until release is called.
-func (h *Host) HoldJudging() (release func()) {
-	for range cap(h.judging) {
-		h.judging <- struct{}{}
-	}
-	return func() {
-		for range cap(h.judging) {
-			<-h.judging
-		}
-	}
+// LongLeft returns how many more long pushes may be worked on.
+func (h *Host) LongLeft() int64 { return h.long.Left() }
+
+// HoldLong takes all turns of long pushes until release is called.
+func (h *Host) HoldLong(ctx context.Context) (release func(), err error) {
+	g, err := h.long.Wait(ctx, fair.Party{}, max(1, int64(runtime.GOMAXPROCS(0)/2)))
+	return g.GiveBack, err
 }
 
 // Begun notes a new repository.

@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
-	"runtime"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/contain"
@@ -94,7 +93,7 @@ type Host struct {
 	visited    visited
 	counts     counters
 	refusals   refusals
-	judging    chan struct{}      // has one for each long push that is judged: others have half of the processors meanwhile
+	long       *fair.Account      // long pushes that are worked on
 	failed     chan nip34.Address // repositories whose pushes have failed; those beyond its room are not told
 }
 
@@ -123,7 +122,7 @@ func New(c Config) *Host {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Rest = cmp.Or(c.Rest, 5*time.Second)
-	h := &Host{cfg: c, ledger: c.Ledger, door: c.Door, failed: make(chan nip34.Address, failedKept), judging: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	h := &Host{cfg: c, ledger: c.Ledger, door: c.Door, failed: make(chan nip34.Address, failedKept), long: newLong(c.Now)}
 	h.quotas.store = c.Store
 	_, h.rows.at, _, _ = c.Store.Changes(0)
 	h.unfinished = newUnfinished(h.cfg.space, c.Now)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/fair"
@@ -84,16 +85,13 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 }
 
 // look does beside the writer what needs no turn of it: it refuses pushes to what is closed, sorts the commands, looks up the events that they name,
-// and judges the push. It reports whether that is all, so that no turn is needed before the pack is read. Long pushes take turns.
+// and judges the push. It reports whether that is all, so that no turn is needed before the pack is read.
 func (p *push) look(ctx context.Context) (done bool, err error) {
-	if len(p.refs.Commands) > fewCommands {
-		select {
-		case p.h.judging <- struct{}{}:
-			defer func() { <-p.h.judging }()
-		case <-ctx.Done():
-			return false, context.Cause(ctx)
-		}
+	end, err := p.longTurn(ctx)
+	if err != nil {
+		return false, err
 	}
+	defer end()
 	p.refs.Order = refs.OrderOf(p.refs.Commands)
 	return done, p.h.reading(func(r *refdb.Reader) (err error) {
 		if err := p.closed(r); err != nil {
@@ -126,8 +124,33 @@ func (p *push) closed(r *refdb.Reader) error {
 	return reason{Archived, text}
 }
 
-// fewCommands is how many commands a push may have that is judged at once and whose turns of the writer are short.
+// fewCommands is how many commands a push may have that is worked on at once and whose turns of the writer are short.
 const fewCommands = 64
+
+// newLong is the account of work on long pushes: as much at once as there are half of the processors, so that the rest is for others.
+func newLong(now func() time.Time) *fair.Account {
+	return fair.New(fair.Config{Name: "long pushes", Total: int64(max(1, runtime.GOMAXPROCS(0)/2)), Most: time.Minute, Places: 256, PlacesOne: 16, Now: now})
+}
+
+// longTurn waits until a long push may be worked on. The caller does not wait for the client before it calls end.
+func (p *push) longTurn(ctx context.Context) (end func(), err error) {
+	if len(p.refs.Commands) <= fewCommands {
+		return func() {}, nil
+	}
+	party := fair.Party{Address: p.call.From, Network: p.call.Network, Owner: p.call.Of.PubKey.String()}
+	g, err := p.h.long.Wait(ctx, party, 1)
+	if err != nil {
+		if _, full := errors.AsType[fair.Refusal](err); full {
+			err = gitproc.ErrBusy
+		}
+		return nil, err
+	}
+	began := p.h.cfg.Now()
+	return func() {
+		p.h.long.Charge(party, p.h.cfg.Now().Sub(began))
+		g.GiveBack()
+	}, nil
+}
 
 // turn has the writer do work for what a push of a party brings. nil is what came otherwise, for a state of any size.
 func (h *Host) turn(ctx context.Context, party string, p *refs.Push, work func(*ingest.Exclusive) error) error {
@@ -187,6 +210,11 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 			return v, pack.blame(err)
 		}
 	}
+	end, err := p.longTurn(ctx)
+	if err != nil {
+		return v, err
+	}
+	defer end()
 	proof, err := q.Prove(ctx, p.proving())
 	if err != nil {
 		return v, p.naming(err)
