@@ -774,6 +774,9 @@ func TestDirectoriesOfPushesThatFail(t *testing.T) {
 			if n := s.disk.Calls("Unneeded"); done || n != unneeded || s.disk.Calls("Admit") == 0 {
 				t.Errorf("done: %v; %d directories are removed, and not %d", done, n, unneeded)
 			}
+			if n, bytes, err := s.host.Kept(); n != 0 || bytes != 0 || err != nil {
+				t.Errorf("%d repositories with %d bytes are counted (%v)", n, bytes, err)
+			}
 			s.full.Store(false)
 			s.end()
 		})
