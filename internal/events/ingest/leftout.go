@@ -36,7 +36,7 @@ func newLeaving(most int) leaving { return leaving{most: most, out: make(map[nos
 
 // everybodys reports whether an error is a failure of the disk, or of the store as a whole, so that no event can be stored.
 func (w *writer) everybodys(err error) bool {
-	for _, all := range []error{store.ErrFull, store.ErrFailed, store.ErrClosed, store.ErrBusy, store.ErrReadOnly, store.ErrUnknownRoom} {
+	for _, all := range []error{store.ErrFull, store.ErrFailed, store.ErrClosed, store.ErrBusy, store.ErrReadOnly, store.ErrUnknownRoom, store.ErrFollows, store.ErrDeposed} {
 		if errors.Is(err, all) {
 			return true
 		}

@@ -20,8 +20,11 @@ var verdictForm = policy.Verdict{Outcome: policy.Refuse, Reason: "invalid: the i
 
 // verdictFailed returns the verdict for everybody in a batch that could not be committed. Strangers learn of the disk only that it is full.
 func verdictFailed(err error) policy.Verdict {
-	if errors.Is(err, store.ErrFull) {
+	switch {
+	case errors.Is(err, store.ErrFull):
 		return policy.Verdict{Outcome: policy.Failed, Reason: "error: storage full"}
+	case errors.Is(err, store.ErrDeposed), errors.Is(err, store.ErrFollows):
+		return policy.Verdict{Outcome: policy.Failed, Reason: "error: another node takes events at the moment; try again"}
 	}
 	return policy.Verdict{Outcome: policy.Failed, Reason: "error: the event could not be stored; publish again later"}
 }

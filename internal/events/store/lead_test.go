@@ -44,6 +44,9 @@ func TestDeposed(t *testing.T) {
 			t.Fatal(err)
 		}
 		lead(t, b)
+		if isClosed(a.Deposed()) || isClosed(b.Deposed()) {
+			t.Errorf("notes %v: it is told too soon", notes)
+		}
 		before, at := contents(t, a), log.Len()
 		if notes {
 			err = a.KeepNotes(map[string][]byte{"a": nil}, nil)
@@ -52,6 +55,9 @@ func TestDeposed(t *testing.T) {
 		}
 		if !errors.Is(err, store.ErrDeposed) || errors.Is(err, store.ErrFailed) || a.Failure() != nil {
 			t.Errorf("notes %v: %v, failure %v", notes, err, a.Failure())
+		}
+		if !isClosed(a.Deposed()) || isClosed(b.Deposed()) {
+			t.Errorf("notes %v: it is not told", notes)
 		}
 		if _, err := open.Commit(); err == nil {
 			t.Errorf("notes %v: the batch that was open is committed", notes)
@@ -76,6 +82,15 @@ func TestDeposed(t *testing.T) {
 	}
 }
 
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // TestALostRace: where another store has begun a term, Lead fails and the store follows on; it may try again.
 func TestALostRace(t *testing.T) {
 	log := new(logtest.Memory)
@@ -84,7 +99,7 @@ func TestALostRace(t *testing.T) {
 	if _, err := b.Lead([]byte("b")); !errors.Is(err, store.ErrDeposed) {
 		t.Errorf("lead: %v", err)
 	}
-	if _, err := b.Begin(); !errors.Is(err, store.ErrFollows) {
+	if _, err := b.Begin(); !errors.Is(err, store.ErrFollows) || isClosed(b.Deposed()) {
 		t.Errorf("begin: %v", err)
 	}
 	catchUp(t, b, log)

@@ -21,8 +21,9 @@ type replica struct {
 	s   *Store
 	log commitlog.Log
 
-	barred error      // why nothing is written although the disk is sound, ErrFollows or ErrDeposed; nil once it leads. Guarded by Store.mu
-	head   layout.Seq // the number of the last entry of the feed, as the log has it
+	barred error         // why nothing is written although the disk is sound, ErrFollows or ErrDeposed; nil once it leads. Guarded by Store.mu
+	over   chan struct{} // closed when a store that led is deposed
+	head   layout.Seq    // the number of the last entry of the feed, as the log has it
 }
 
 // Errors of a store with a log that callers tell apart.
@@ -111,8 +112,18 @@ func (r *replica) deposed() error {
 	defer r.s.mu.Unlock()
 	if r.barred == nil {
 		r.barred = ErrDeposed
+		close(r.over)
 	}
 	return ErrDeposed
+}
+
+// Deposed returns a channel that is closed when a commit of this store, which leads, was refused: another node has written the log. Without a log
+// that never happens.
+func (s *Store) Deposed() <-chan struct{} {
+	if s.replica == nil {
+		return nil
+	}
+	return s.replica.over
 }
 
 // headAfter is the number of the last entry of the feed after a commit. Notes have no counters.
