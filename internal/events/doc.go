@@ -8,6 +8,7 @@
 //
 // The packages:
 //
+//   - election: who writes the log of commits that several nodes share, and when another one tries to
 //   - ingest: the door: verify, decide, commit
 //   - policy: what is accepted, and the words of a refusal
 //   - refdb: the refs of hosted repositories, in step with the events of the open batch: what waits, what a push may do, what is released
