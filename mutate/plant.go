@@ -24,7 +24,9 @@ func (f fault) packages() []string {
 	own := "./" + f.pkg
 	switch f.pkg {
 	case "internal/events/store": // and by what mends it
-		return append([]string{own, "./internal/events/store/storecheck"}, engine...)
+		return append([]string{own, "./internal/events/store/storecheck", "./internal/test/cluster"}, engine...)
+	case "internal/events/store/commitlog", "internal/events/election":
+		return []string{own, "./internal/events/store", "./internal/test/cluster"}
 	case "internal/events/ingest", "internal/sync/want", "internal/sync/peer/livesubs", "internal/sync/peer", "internal/sync/relaysync", "internal/protocol/grasp", "internal/events/policy":
 		return append([]string{own}, slices.DeleteFunc(slices.Clone(engine), func(p string) bool { return p == own })...)
 	case "internal/events/store/layout", "internal/events/store/kv", "internal/events/store/index": // by those who write and read by it

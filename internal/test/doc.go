@@ -5,6 +5,7 @@
 // The packages:
 //
 //   - arch: the rules of this tree
+//   - cluster: nodes that share a log of commits, killed, frozen and cut off in one bubble of time
 //   - corpus: seeded, realistic events of git, each with the truth about what becomes of it
 //   - sim: whole relays against each other and against relays that judge them, in one bubble of time
 //   - testkit: scripted relays that judge their client, and events
