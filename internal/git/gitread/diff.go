@@ -214,11 +214,12 @@ func (d *Diff) patch(s string, cut bool) error {
 	return nil
 }
 
+const beginsFile = "diff --git " // the line with which a patch begins what is about a file
+
 // sections splits a patch into the parts of its files.
 func sections(s string) (parts []string) {
-	const begin = "diff --git "
 	for s != "" {
-		part, _, more := strings.Cut(s, "\n"+begin)
+		part, _, more := strings.Cut(s, "\n"+beginsFile)
 		if more {
 			part += "\n"
 		}

@@ -1,6 +1,7 @@
 package gitread
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/graspd/graspd/internal/protocol/gitwire"
@@ -20,5 +21,31 @@ func TestCommitted(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %d, want %d", line, got, want)
 		}
+	}
+}
+
+// TestNamesThatAreMuchWork: the library tries each space of a line that begins a file, and goes from there to the next slash. A patch of 128 KiB kept a
+// processor busy for seconds.
+func TestNamesThatAreMuchWork(t *testing.T) {
+	const hunk = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+	for what, name := range map[string]string{
+		"spaces": strings.Repeat(" ", 128<<10), "tabs": strings.Repeat("\t", 128<<10), "words": strings.Repeat("a ", 64<<10),
+		"many lines": strings.Repeat(strings.Repeat(" ", 2000)+"\ndiff --git a/", 64),
+	} {
+		if _, _, err := ParsePatch("diff --git a/x" + name + "y\n" + hunk); err == nil {
+			t.Errorf("%s: they are looked through", what)
+		}
+	}
+	for what, line := range map[string]string{
+		"a name with spaces": "diff --git a/My Documents/to do/a b c.txt b/My Documents/to do/a b c.txt", "a long one": "diff --git a/" + strings.Repeat("x", 5000) + " b/y",
+	} {
+		d, _, err := ParsePatch(line + "\n" + hunk)
+		if err != nil || len(d.Files) != 1 || len(d.Files[0].Hunks) != 1 {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	many := strings.Repeat("diff --git a/one two/three four.go b/one two/three four.go\n--- a/one two/three four.go\n+++ b/one two/three four.go\n@@ -1 +1 @@\n-a\n+b\n", 1000)
+	if d, _, err := ParsePatch(many); err != nil || len(d.Files) != 1000 {
+		t.Errorf("many files: %v", err)
 	}
 }
