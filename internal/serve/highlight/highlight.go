@@ -25,15 +25,13 @@ func Lines(name, text string, late func() bool) []template.HTML {
 	if lexer == nil {
 		return plain(text)
 	}
-	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, text)
+	tokens, err := chroma.Coalesce(bounded{lexer, late}).Tokenise(nil, text)
 	if err != nil {
 		return plain(text)
 	}
 	w, done := writer{}, 0
 	for t := tokens(); t != chroma.EOF; t = tokens() {
-		if done += len(t.Value); late() {
-			return plain(text)
-		}
+		done += len(t.Value)
 		w.add(classOf(t.Type), t.Value)
 	}
 	if done < len(text) {
@@ -41,6 +39,37 @@ func Lines(name, text string, late func() bool) []template.HTML {
 	}
 	return w.end()
 }
+
+// bounded is a lexer whose text ends when it is late.
+type bounded struct {
+	chroma.Lexer
+	late func() bool
+}
+
+func (b bounded) Tokenise(o *chroma.TokeniseOptions, text string) (chroma.Iterator, error) {
+	tokens, err := b.Lexer.Tokenise(o, text)
+	return func() chroma.Token {
+		if b.late() {
+			return chroma.EOF
+		}
+		return tokens()
+	}, err
+}
+
+// inHTML are the lexers that read all of a text, by two lexers, before they return the first token: nothing would end that. In place of each stands a
+// file that another lexer reads, "" for none.
+var inHTML = map[string]string{"ERB": "x.html", "Go HTML Template": "", "PHTML": "x.php", "Svelte": "x.html", "YAML+Jinja": "x.yaml"}
+
+// known has all other lexers. They find only each other, for code within code.
+var known = func() *chroma.LexerRegistry {
+	all := chroma.NewLexerRegistry()
+	for _, l := range lexers.GlobalLexerRegistry.Lexers {
+		if _, ahead := inHTML[l.Config().Name]; !ahead {
+			all.Register(l)
+		}
+	}
+	return all
+}()
 
 // lexerOf returns what knows the language of a file; nil where it is not known, or takes too much work.
 func lexerOf(name, text string) chroma.Lexer {
@@ -52,7 +81,13 @@ func lexerOf(name, text string) chroma.Lexer {
 			return nil
 		}
 	}
-	return lexers.Match(name)
+	if l := known.Match(name); l != nil {
+		return l
+	}
+	if l := lexers.Match(name); l != nil {
+		return known.Match(inHTML[l.Config().Name])
+	}
+	return nil
 }
 
 func plain(text string) []template.HTML {

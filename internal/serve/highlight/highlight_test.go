@@ -45,7 +45,7 @@ func TestLate(t *testing.T) {
 	text := strings.Repeat("package a\n", 100)
 	n := 0
 	lines := highlight.Lines("a.go", text, func() bool { n++; return n > 50 })
-	if len(lines) != 100 || lines[0] != "package a" || n != 51 {
+	if len(lines) != 100 || lines[0] != "package a" || n != 52 {
 		t.Errorf("%d lines, %s, asked %d times", len(lines), lines[0], n)
 	}
 }
@@ -54,6 +54,28 @@ func TestWhatHasNoColours(t *testing.T) {
 	for what, text := range map[string]string{"a long line": strings.Repeat("x", 3000) + "\npackage a", "a large file": strings.Repeat("package a\n", highlight.MaxBytes/10+1)} {
 		if lines := highlight.Lines("a.go", text, func() bool { t.Errorf("%s is worked on", what); return true }); string(lines[len(lines)-1]) != "package a" {
 			t.Errorf("%s: %s", what, lines[len(lines)-1])
+		}
+	}
+}
+
+// TestNoLexerReadsAhead: late is asked before each token, also of what stands in other code, and of tokens that look alike. Some lexers would read all of
+// a text before the first one.
+func TestNoLexerReadsAhead(t *testing.T) {
+	for _, l := range highlight.Known() {
+		if s := fmt.Sprintf("%T", l); s == "*chroma.delegatingLexer" {
+			t.Errorf("%s reads ahead", l.Config().Name)
+		}
+	}
+	for name, text := range map[string]string{
+		"a.svelte": "<p>{@html a}</p>\n", "a.erb": "<p><%= a %></p>\n", "a.phtml": "<?php\n$a = 1;\n", "a.sls": "a: {{ b }}\n", "a.md": "```svelte\n{a}\n```\n", "a.go": "\x01",
+	} {
+		asked, text := 0, strings.Repeat(text, 200)
+		lines := highlight.Lines(name, text, func() bool { asked++; return false })
+		if asked < 200 {
+			t.Errorf("%s: late is asked %d times", name, asked)
+		}
+		if coloured := strings.Contains(fmt.Sprint(lines), "<span"); coloured != (name != "a.go") {
+			t.Errorf("%s: coloured: %t", name, coloured)
 		}
 	}
 }
