@@ -74,12 +74,7 @@ func (p *Pages) authorPage(ctx context.Context, who nostr.PubKey, from front.Cli
 			return nil, err
 		}
 		r, err := nip34.ParseAnnouncement(e)
-		if err != nil || !rules.Serves(r) {
-			continue
-		}
-		if _, found, err := p.Find(r.Address); err != nil {
-			return nil, err
-		} else if found {
+		if err == nil && rules.Serves(r) {
 			a.Owned = append(a.Owned, owned{nameOf(r), safetext.Line(r.Description, mostSubject), dayOf(e.CreatedAt), p.path(r.Address)})
 		}
 	}

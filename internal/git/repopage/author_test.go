@@ -56,7 +56,11 @@ func TestTheRepositoriesOfSomebody(t *testing.T) {
 	for i := range 250 {
 		add(4, fmt.Sprint("many", i))
 	}
+	finds := w.finds.Load()
 	page = w.ask("GET", "/git/"+nip19.Npub(key(4)), browser).Body.String()
+	if w.finds.Load() > finds {
+		t.Error("the refs of all repositories are read")
+	}
 	if n := strings.Count(page, `class="row"`); n != 200 || !strings.Contains(page, ">200+</span>") {
 		t.Errorf("%d repositories", n)
 	}

@@ -28,6 +28,7 @@ const (
 	mostShown  = 200       // bytes of a name
 	largeBody  = 256 << 10 // bytes, from which on a body counts while it is sent
 	sendBodies = 64 << 20  // bytes of these at once
+	bytesAStep = 100       // bytes of an answer that are hashed and compressed in one step
 )
 
 // codePages has the pages of files and commits, by the first name of their paths below that of the repository.
@@ -116,6 +117,7 @@ func (p *Pages) code(w http.ResponseWriter, req *http.Request, of nip34.Address,
 			return err
 		}
 	}
+	c.b.visitor.Charge(len(a.Body) / bytesAStep)
 	if n := int64(len(a.Body)); n > largeBody {
 		g, err := p.bodies.Wait(ctx, from.Visitor.Party(), n)
 		if err != nil {

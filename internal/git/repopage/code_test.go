@@ -426,3 +426,43 @@ func TestCodeIsPaidFor(t *testing.T) {
 		t.Errorf("somebody gets %d new pages, and one that is kept %d times", new, kept)
 	}
 }
+
+// Who has much sent pays for that, each time: an answer that is kept is hashed and compressed for everybody anew.
+func TestWhatIsSentIsPaidFor(t *testing.T) {
+	large := strings.Repeat("some line of text\n", 50_000)
+	w := newCode(t, repotest.Commit("main", "files", 1000, "", "100644 large", large, "100644 small", "a line\n", "100644 long", large[:len(large)/6]))
+	until := func(peer, path string) (n int) {
+		for n < 150 && w.askFrom(peer, "GET", w.path+path, browser).Code == http.StatusOK {
+			n++
+		}
+		return n
+	}
+	small := until("203.0.113.1:1", "/raw/main/small")
+	for peer, path := range map[string]string{"203.0.113.2:1": "/raw/main/large", "203.0.113.3:1": "/blob/main/long"} {
+		if n := until(peer, path); n == 0 || n > small*2/3 {
+			t.Errorf("%s: somebody gets it %d times, and a small file %d times", path, n, small)
+		}
+	}
+}
+
+// Who asks for pages of very many refs pays for putting these in order, and does so among those for whom pages are made.
+func TestManyRefsArePaidFor(t *testing.T) {
+	w := newCode(t, codeHistory)
+	ask := func(peer string) (n int) {
+		for n < 150 && w.askFrom(peer, "GET", w.path+"/tags", browser).Code == http.StatusOK {
+			n++
+		}
+		return n
+	}
+	few := ask("203.0.113.1:1")
+	r := w.served[address(1, "tool")]
+	refs := &gitwire.Refs{Head: r.Refs.Head}
+	for i := range 10_000 {
+		refs.List = append(refs.List, gitwire.Ref{Name: fmt.Sprintf("refs/tags/v%05d", i), ID: w.repo.ID("refs/heads/main")})
+	}
+	r.Refs = refs
+	w.served[address(1, "tool")] = r
+	if many := ask("203.0.113.2:1"); many == 0 || many > few/3 {
+		t.Errorf("the page of few tags comes %d times, and that of many %d times", few, many)
+	}
+}

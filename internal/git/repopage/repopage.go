@@ -180,6 +180,7 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 		p.failed(w, req, of, rest, prs, err)
 		return
 	}
+	from.Visitor.Charge(len(body) / bytesAStep)
 	p.Look.Answer(w, req, http.StatusOK, kind, body, web.Self)
 }
 
