@@ -175,7 +175,10 @@ func (x *exchange) check(f *gitwire.Fetch) error {
 	missing := tips
 	if x.repo.Dir != "" {
 		var err error
-		if missing, err = x.packs.Missing(x.repo.Dir, tips); err != nil {
+		began := time.Now()
+		missing, err = x.packs.Missing(x.repo.Dir, tips)
+		x.from.Visitor.ChargeTime(time.Since(began)) // a repository may have very many packs
+		if err != nil {
 			return err
 		}
 	}

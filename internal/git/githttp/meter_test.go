@@ -189,3 +189,21 @@ func TestALongDebtIsTold(t *testing.T) {
 		}
 	})
 }
+
+// TestLookingForWhatIsWantedIsPaidFor by the time that it takes.
+func TestLookingForWhatIsWantedIsPaidFor(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		w.looks = 20 * time.Second
+		w.pack = func(_ context.Context, out io.Writer) error {
+			_, err := io.WriteString(out, "PACK")
+			return err
+		}
+		body := string(gitwire.Request{Version: 2, Fetch: &gitwire.Fetch{Version: 2, Wants: []gitwire.ObjectID{w.tip}, Done: true}}.AppendTo(nil))
+		ask := func(from string) int {
+			return w.begin(t, from, "upload-pack", body, len(body), "Git-Protocol", "version=2").answer().StatusCode
+		}
+		if first, second, other := ask(stranger), ask(stranger), ask(another); first != 200 || second != 429 || other != 200 {
+			t.Errorf("%d, then %d; another address %d", first, second, other)
+		}
+	})
+}

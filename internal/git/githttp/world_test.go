@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/graspd/graspd/internal/base/contain"
 	"github.com/graspd/graspd/internal/git/githttp"
@@ -48,6 +49,7 @@ type host struct {
 	packFor func(ctx context.Context, party string, out io.Writer) error // in place of pack
 	push    func(ctx context.Context, p githttp.PushCall) githttp.PushResult
 	leads   func(ctx context.Context, party string) error // whether refs lead to something takes so long
+	looks   time.Duration                                 // which looking for objects takes
 }
 
 func (h *host) called(what string) {
@@ -119,6 +121,7 @@ func (h *host) Missing(dir string, ids []gitwire.ObjectID) ([]gitwire.ObjectID, 
 		return nil, fmt.Errorf("no repository")
 	}
 	if h.git == nil { // packs are what the test makes of them
+		time.Sleep(h.looks)
 		return nil, nil
 	}
 	var missing []gitwire.ObjectID

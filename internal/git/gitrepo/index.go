@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -79,8 +80,9 @@ func (x *index) all() ([]sum, error) {
 }
 
 // rest returns those of sums that the pack does not have. sums are sorted.
-func (x *index) rest(sums []sum) ([]sum, error) {
+func (x *index) rest(sums []sum) (missing []sum, err error) {
 	s := searcher{x: x}
+	defer func() { err = errors.Join(err, s.close()) }()
 	for len(sums) > 0 {
 		first := sums[0][0]
 		n := 1
@@ -99,11 +101,33 @@ func (x *index) rest(sums []sum) ([]sum, error) {
 	return s.missing, nil
 }
 
-// searcher looks many ids up, and reads as little as that takes.
+// searcher looks many ids up, and reads as little as that takes. It opens the file once, where that is to be opened again.
 type searcher struct {
 	x       *index
+	file    io.ReaderAt // nil before the first read
+	again   io.Closer   // nil for a file that stays open
 	buf     []byte
 	missing []sum
+}
+
+func (s *searcher) open() error {
+	s.file = s.x.file
+	r, again := s.x.file.(reopened)
+	if !again {
+		return nil
+	}
+	f, err := r.open()
+	if err == nil {
+		s.file, s.again = f, f
+	}
+	return err
+}
+
+func (s *searcher) close() error {
+	if s.again == nil {
+		return nil
+	}
+	return s.again.Close()
 }
 
 // read returns the ids from up to below to, as bytes.
@@ -112,16 +136,24 @@ func (s *searcher) read(from, to uint32) ([]byte, error) {
 	if s.buf == nil {
 		s.buf = make([]byte, int64(block)*sumLen)
 	}
-	_, err := s.x.file.ReadAt(s.buf[:n], sumsAt+int64(from)*sumLen)
+	if s.file == nil {
+		if err := s.open(); err != nil {
+			return nil, err
+		}
+	}
+	_, err := s.file.ReadAt(s.buf[:n], sumsAt+int64(from)*sumLen)
 	return s.buf[:n], err
 }
 
 // search looks for sums among the ids from up to below to.
 func (s *searcher) search(sums []sum, from, to uint32) error {
-	if len(sums) == 0 {
+	switch {
+	case len(sums) == 0:
 		return nil
-	}
-	if to-from <= block {
+	case from == to:
+		s.missing = append(s.missing, sums...)
+		return nil
+	case to-from <= block:
 		ids, err := s.read(from, to)
 		if err != nil {
 			return err

@@ -322,6 +322,44 @@ func TestManyIndexesOfOneRepository(t *testing.T) {
 	}
 }
 
+// TestAnIndexIsOpenedAgainOnce for each look-up of any number of ids, and not at all where it can have none of them: strangers ask for thousands.
+func TestAnIndexIsOpenedAgainOnce(t *testing.T) {
+	d, err := Open(Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	repo := ID{1}
+	if err := d.dir.skeleton(repo.path()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range mostOpen + 10 {
+		in := someSums(2000, fmt.Sprint(i), func(s *sum, _ int) { s[0] |= 1 })
+		name := repo.path() + fmt.Sprint("/objects/pack/pack-", i)
+		if err := errors.Join(d.dir.replace(name+".idx", written(in)), d.dir.replace(name+".pack", nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.packs.absent(repo, someSums(1, "opens all", nil)); err != nil {
+		t.Fatal(err)
+	}
+	reads := 0
+	d.BeforeRead(func(string) { reads++ })
+	for want, asked := range map[int][]sum{
+		10: someSums(3000, "nowhere", nil), 0: someSums(3000, "even", func(s *sum, _ int) { s[0] &^= 1 }),
+	} {
+		slices.SortFunc(asked, sum.compare)
+		reads = 0
+		if missing, err := d.packs.absent(repo, asked); err != nil || len(missing) != len(asked) || reads != want {
+			t.Errorf("%d of %d are missing, and %d indexes are opened, want %d (%v)", len(missing), len(asked), reads, want, err)
+		}
+	}
+}
+
 func BenchmarkMissing(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -3,12 +3,13 @@ package gitrepo
 import (
 	"errors"
 	"io/fs"
+	"os"
 )
 
 // mostOpen is how many indexes of one repository stay open. Before maintenance combines them, a repository may have any number.
 const mostOpen = 64
 
-// openIndexes opens the indexes of packs, all or none. Those beyond mostOpen are opened again for each read.
+// openIndexes opens the indexes of packs, all or none. Those beyond mostOpen are opened again for each look-up.
 func (d *directory) openIndexes(dir string, names []string) (packs []*index, err error) {
 	for _, name := range names {
 		x, err := d.openIndex(dir + "/" + name + ".idx")
@@ -50,8 +51,13 @@ type reopened struct {
 	name string
 }
 
+func (r reopened) open() (*os.File, error) {
+	r.dir.reads(r.name)
+	return r.dir.root.Open(r.name)
+}
+
 func (r reopened) ReadAt(b []byte, at int64) (n int, err error) {
-	f, err := r.dir.root.Open(r.name)
+	f, err := r.open()
 	if err != nil {
 		return 0, err
 	}
