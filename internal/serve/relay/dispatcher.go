@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/graspd/graspd/internal/base/contain"
 	"github.com/graspd/graspd/internal/events/store"
@@ -13,8 +16,18 @@ import (
 // readAhead is how many entries of the feed the dispatcher reads at once.
 const readAhead = 256
 
+// What the dispatcher does for a session on account of one event. Beyond that the session does it, or pays.
+const (
+	stepsBeside  = 4  // of matching one filter: where it takes more, the session's own writer finds out
+	freeLooks    = 64 // filters that are looked at for nothing
+	looksPerStep = 8
+	mostLookDebt = time.Second // of an address whose sessions have more filters looked at; beyond, these end
+)
+
+var tooManyLooks = &goodbye{code: websocket.StatusTryAgainLater, text: "rate-limited: each event is compared with too many of your filters; ask for less"}
+
 // dispatcher reads the feed for all sessions, and hands each added event to the sessions with a subscription that matches. It never waits
-// for a session.
+// for a session. Everybody waits for it, so what is much work it leaves to the writers of the sessions, who pay for that.
 type dispatcher struct {
 	store  *store.Store
 	faults *contain.Faults
@@ -25,13 +38,22 @@ type dispatcher struct {
 	// Owned by run.
 	after   store.Seq  // all entries up to this one are handed out
 	touched []*session // sessions with hits on the event in hand
+	looking []*session // sessions of which it has looked at more than freeLooks filters
+	heavy   bool       // some of the hits are to be found out
 	at      *session   // the session whose filter or queue is in hand
 }
 
 // liveEvent is one entry of the feed on its way to sessions, which share it.
 type liveEvent struct {
-	seq  store.Seq
-	json []byte
+	seq     store.Seq
+	json    []byte
+	subject *subject // nil where no subscription is still to find out whether it matches
+}
+
+// hit is a subscription that an event concerns, or may concern, as finding out is too much work for the dispatcher.
+type hit struct {
+	sub   *subscription
+	maybe bool
 }
 
 // newDispatcher makes a dispatcher for the entries after the present head of the feed.
@@ -98,11 +120,16 @@ func (d *dispatcher) deliver(seq store.Seq, e *nostr.Event) {
 		return
 	}
 	x := newSubject(e)
+	d.heavy = false
 	d.contained(func() { d.match(seq, x) })
+	d.bill()
 	if len(d.touched) == 0 {
 		return
 	}
 	ev := &liveEvent{seq: seq, json: e.AppendJSON(nil)}
+	if d.heavy {
+		ev.subject = x
+	}
 	left := d.touched
 	d.contained(func() {
 		for len(left) > 0 {
@@ -145,15 +172,42 @@ func (d *dispatcher) match(seq store.Seq, x *subject) {
 	d.index.candidates(x, func(f *liveFilter) {
 		s := f.sub.session
 		d.at = s
-		hit := f.sub.hit != seq && f.matches(x)
+		if d.look(s, seq) == freeLooks+1 {
+			d.looking = append(d.looking, s)
+		}
+		found := f.sub.hit != seq && f.near(x)
+		maybe := found && f.steps(x) > stepsBeside
+		found = found && (maybe || f.meets(x))
 		d.at = nil
-		if !hit {
+		if !found {
 			return
 		}
 		f.sub.hit = seq
 		if len(s.hits) == 0 {
 			d.touched = append(d.touched, s)
 		}
-		s.hits = append(s.hits, f.sub)
+		s.hits = append(s.hits, hit{f.sub, maybe})
+		d.heavy = d.heavy || maybe
 	})
+}
+
+// look counts a filter of the session that is looked at for an event, and returns how many that are.
+func (d *dispatcher) look(s *session, seq store.Seq) int {
+	if s.lookedFor != seq {
+		s.lookedFor, s.looks = seq, 0
+	}
+	s.looks++
+	return s.looks
+}
+
+// bill has those pay of whom the dispatcher has looked at many filters, and ends their sessions where they have taken too much.
+func (d *dispatcher) bill() {
+	for _, s := range d.looking {
+		s.visitor.Charge(s.looks / looksPerStep)
+		if s.visitor.Debt() > mostLookDebt {
+			s.end(tooManyLooks)
+		}
+	}
+	clear(d.looking)
+	d.looking = d.looking[:0]
 }

@@ -15,6 +15,8 @@ type Matcher struct {
 	d    *dispatcher
 	subs map[int]*subscription
 	seq  store.Seq
+
+	Undecided int // of the subscriptions told of the last event
 }
 
 func NewMatcher() *Matcher {
@@ -40,7 +42,13 @@ func (m *Matcher) Match(e *nostr.Event) map[int]int {
 		m.d.match(m.seq, newSubject(e))
 	}
 	told := map[int]int{}
+	m.Undecided = 0
 	for n, sub := range m.subs {
+		for _, h := range sub.session.hits {
+			if h.maybe {
+				m.Undecided++
+			}
+		}
 		if k := len(sub.session.hits); k > 0 {
 			told[n] = k
 		}

@@ -16,6 +16,13 @@ func (s *session) sendLive() (busy bool, err error) {
 			break
 		}
 		busy = true
+		if d.maybe && !s.subs.isClosed(d.sub) {
+			if wanted, err := s.matches(d.sub, d.event.subject); err != nil {
+				return busy, err
+			} else if !wanted {
+				continue
+			}
+		}
 		if err := s.sendEvent(d.sub, d.event.json); err != nil {
 			return busy, orGoodbye(err)
 		}
@@ -58,7 +65,12 @@ func (s *session) sendMatching(seq store.Seq, e *nostr.Event, subs []*subscripti
 	x := newSubject(e)
 	var json []byte
 	for _, sub := range subs {
-		if seq <= sub.after || !sub.matches(x) {
+		if seq <= sub.after {
+			continue
+		}
+		if matches, err := s.matches(sub, x); err != nil {
+			return err
+		} else if !matches {
 			continue
 		}
 		if json == nil {
@@ -72,4 +84,22 @@ func (s *session) sendMatching(seq store.Seq, e *nostr.Event, subs []*subscripti
 		}
 	}
 	return nil
+}
+
+// matches reports whether one of the filters wants the event. Where that is much work, the client's address pays for it first.
+func (s *session) matches(sub *subscription, x *subject) (bool, error) {
+	for _, f := range sub.filters {
+		if !f.near(x) {
+			continue
+		}
+		if n := f.steps(x); n > stepsBeside {
+			if err := s.matching(n); err != nil {
+				return false, err
+			}
+		}
+		if f.meets(x) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -14,6 +14,7 @@ const (
 type delivery struct {
 	event *liveEvent
 	sub   *subscription
+	maybe bool // the writer is to find out whether the subscription wants it
 }
 
 // liveQueue holds the deliveries that the dispatcher found for a session and the writer has not sent yet. When the queue is full, the
@@ -34,7 +35,7 @@ func (q *liveQueue) full() bool {
 
 // deliver queues an event for some subscriptions of the session. Only the dispatcher calls deliver, which does not wait. It queues the event
 // for all of these subscriptions or for none, so that no entry reaches a lagging session both by the queue and by the feed.
-func (o *subscriptions) deliver(ev *liveEvent, subs []*subscription) {
+func (o *subscriptions) deliver(ev *liveEvent, hits []hit) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	q := &o.live
@@ -47,15 +48,16 @@ func (o *subscriptions) deliver(ev *liveEvent, subs []*subscription) {
 	case q.full():
 		q.lagged, q.upTo, q.missed = true, ev.seq-1, ev.seq
 	}
-	for _, sub := range subs {
+	for _, h := range hits {
+		sub := h.sub
 		if q.lagged || sub.closed || ev.seq <= sub.after {
 			continue
 		}
 		o.countLive(len(ev.json))
 		if sub == o.scanning {
-			q.deferred = append(q.deferred, delivery{ev, sub})
+			q.deferred = append(q.deferred, delivery{ev, sub, h.maybe})
 		} else {
-			q.ready.Push(delivery{ev, sub})
+			q.ready.Push(delivery{ev, sub, h.maybe})
 		}
 	}
 	o.writer.ring()

@@ -37,7 +37,7 @@ func newSubject(e *nostr.Event) *subject {
 }
 
 // liveFilter is a filter in canonical form, so that its sorted lists can be searched: events of 2,000 tags meet filters of 500 values. It
-// matches the events that nostr.Filter.Matches matches; with a search only those that the search finds.
+// matches the events that nostr.Filter.Matches matches: those that are near and that meet it; with a search only those that the search finds.
 type liveFilter struct {
 	nostr.Filter
 	sub     *subscription
@@ -45,22 +45,37 @@ type liveFilter struct {
 	entries []*entry // the filter's places in the index, which owns them
 }
 
-func (f *liveFilter) matches(x *subject) bool {
+// near reports whether an event is of a time, a kind, an author and an id that the filter wants. That takes no steps to speak of.
+func (f *liveFilter) near(x *subject) bool {
 	e := x.event
-	if f.Since != nil && e.CreatedAt < *f.Since || f.Until != nil && e.CreatedAt > *f.Until {
-		return false
-	}
-	if f.Kinds != nil && !among(f.Kinds, e.Kind, cmp.Compare[nostr.Kind]) ||
-		f.Authors != nil && !among(f.Authors, e.PubKey, nostr.PubKey.Compare) ||
-		f.IDs != nil && !among(f.IDs, e.ID, nostr.ID.Compare) {
-		return false
-	}
+	return (f.Since == nil || e.CreatedAt >= *f.Since) && (f.Until == nil || e.CreatedAt <= *f.Until) &&
+		(f.Kinds == nil || among(f.Kinds, e.Kind, cmp.Compare[nostr.Kind])) &&
+		(f.Authors == nil || among(f.Authors, e.PubKey, nostr.PubKey.Compare)) &&
+		(f.IDs == nil || among(f.IDs, e.ID, nostr.ID.Compare))
+}
+
+// meets reports whether an event that is near has the tags and the words that the filter wants.
+func (f *liveFilter) meets(x *subject) bool {
 	for _, t := range f.Tags {
 		if !intersect(t.Values, x.tags[t.Name]) {
 			return false
 		}
 	}
 	return f.Search == "" || finds(f.words, x.text())
+}
+
+// valuesOfStep is how many values of tags are looked up in one step.
+const valuesOfStep = 8
+
+// steps returns about how many steps of work (see front.StepsPerRequest) meets takes.
+func (f *liveFilter) steps(x *subject) (n int) {
+	for _, t := range f.Tags {
+		n += min(len(t.Values), len(x.tags[t.Name]))
+	}
+	if n /= valuesOfStep; f.Search != "" {
+		n += stepsOfSearch(f.words, x.text())
+	}
+	return n
 }
 
 func among[T any](sorted []T, v T, compare func(a, b T) int) bool {

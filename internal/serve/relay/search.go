@@ -16,7 +16,7 @@ import (
 const (
 	mostSearch  = 256 // bytes of a search (NIP-50)
 	searchSteps = 30  // steps of work for looking through one event
-	bytesOfStep = 256 // of a searched text, for each of which there is a step more
+	bytesOfStep = 256 // of a searched text, for each of which there is a step more for each word
 )
 
 // terms returns the words and the "quoted phrases" of a search, as fold has them. It leaves out extensions, of the form key:value or
@@ -89,6 +89,9 @@ func finds(terms []string, text string) bool {
 	return text != ""
 }
 
+// stepsOfSearch returns how many steps of work finds takes.
+func stepsOfSearch(terms []string, text string) int { return len(terms) * len(text) / bytesOfStep }
+
 // refuseSearch says why the relay refuses a search; "" when it does not.
 func refuseSearch(search string) string {
 	if len(search) > mostSearch {
@@ -141,7 +144,7 @@ func stored(ctx context.Context, v *store.View, bill store.Meter, f nostr.Filter
 			return fmt.Errorf("%w: %w", errQuery, err)
 		}
 		text := fold(nip34.SearchText(e))
-		if err := bill(len(text) / bytesOfStep); err != nil {
+		if err := bill(stepsOfSearch(words, text)); err != nil {
 			return fmt.Errorf("%w: %w", errQuery, err)
 		}
 		if !finds(words, text) {

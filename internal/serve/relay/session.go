@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/coder/websocket"
 
 	"github.com/graspd/graspd/internal/base/contain"
 	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/serve/front"
 )
@@ -31,7 +33,12 @@ type session struct {
 	buf        []byte                  // the frame in hand; owned by the writer
 	challenged bool                    // the client has its challenge; owned by the writer
 	quiet      quiet
-	hits       []*subscription // owned by the dispatcher
+	matching   store.Meter // pays for finding out what live events match; owned by the writer
+
+	// Owned by the dispatcher.
+	hits      []hit
+	looks     int // how many filters it has looked at for the event lookedFor
+	lookedFor store.Seq
 
 	frames progress
 	pings  sync.WaitGroup // the ping under way
@@ -68,6 +75,7 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 	}
 	defer s.relay.leave(s)
 	s.cork.pace = func() { s.pay.paceBytes(work) }
+	s.matching = s.pay.slowed(work, math.MaxInt)
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		err := s.contained(func() error { return s.write(ctx, work) })

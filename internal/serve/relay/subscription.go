@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/events/store"
@@ -35,11 +34,6 @@ type subscription struct {
 
 	indexed bool      // guarded by dispatcher.mu
 	hit     store.Seq // the last event that matched; owned by the dispatcher
-}
-
-// matches reports whether one of the filters wants the event.
-func (sub *subscription) matches(x *subject) bool {
-	return slices.ContainsFunc(sub.filters, func(f *liveFilter) bool { return f.matches(x) })
 }
 
 func (s *session) newSubscription(req nostr.Req, size int) *subscription {
