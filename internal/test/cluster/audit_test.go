@@ -26,8 +26,10 @@ type audit struct {
 	kept     []heard           // what was acknowledged, and nobody has wanted to delete
 	gone     []heard           // what is deleted, as was acknowledged
 	unwanted map[nostr.ID]bool // what somebody has wanted to delete
+	doomed   []nostr.ID        // what is to be gone in the end
 	refused  []nostr.ID
-	pushed   map[string]heard // by repository
+	terms    map[uint64]string // who began a term
+	pushed   map[string]heard  // by repository
 	problems []string
 	checks   map[string]int
 }
@@ -43,7 +45,7 @@ type heard struct {
 func newAudit(w *world) *audit {
 	return &audit{
 		w: w, chains: map[uint64]store.Place{}, owners: map[uint64]string{}, feed: map[store.Seq]string{},
-		pushed: map[string]heard{}, unwanted: map[nostr.ID]bool{}, checks: map[string]int{},
+		pushed: map[string]heard{}, unwanted: map[nostr.ID]bool{}, terms: map[uint64]string{}, checks: map[string]int{},
 	}
 }
 
@@ -138,10 +140,22 @@ func (a *audit) isUnwanted(id nostr.ID) bool {
 	return a.unwanted[id]
 }
 
-// deleted notes that a deletion was acknowledged.
-func (a *audit) deleted(l *life, id nostr.ID, position uint64) {
+// began notes a term, of which each number belongs to one process.
+func (a *audit) began(l *life, term uint64) {
+	a.mu.Lock()
+	other, ok := a.terms[term]
+	a.terms[term] = l.String()
+	a.mu.Unlock()
+	if ok {
+		a.problem("%s and %s lead term %d", other, l, term)
+	}
+}
+
+// deleted notes that a deletion was acknowledged, which names one event that is gone from then on, and others that go in steps.
+func (a *audit) deleted(l *life, id nostr.ID, others []nostr.ID, position uint64) {
 	a.mu.Lock()
 	a.gone = append(a.gone, heard{id: id, position: position})
+	a.doomed = append(a.doomed, others...)
 	a.mu.Unlock()
 	a.count("deleted")
 	if l.has(id) {
@@ -194,7 +208,7 @@ func (l *life) has(id nostr.ID) bool {
 func (a *audit) look(l *life, all bool) {
 	at := l.at()
 	a.mu.Lock()
-	kept, gone := a.some(a.kept, all), a.some(a.gone, all)
+	kept, gone := some(l, a.kept, all), some(l, a.gone, all)
 	var pushed []heard
 	for _, h := range a.pushed {
 		pushed = append(pushed, h)
@@ -218,13 +232,13 @@ func (a *audit) look(l *life, all bool) {
 	a.count("looked")
 }
 
-func (a *audit) some(from []heard, all bool) []heard {
+func some(l *life, from []heard, all bool) []heard {
 	if all || len(from) < 8 {
 		return slices.Clone(from)
 	}
 	var out []heard
 	for range 8 {
-		out = append(out, from[a.w.dice(len(from))])
+		out = append(out, from[l.roll(len(from))])
 	}
 	return out
 }
@@ -261,8 +275,13 @@ func (a *audit) final() {
 		}
 		a.look(l, true)
 		a.mu.Lock()
-		refused := slices.Clone(a.refused)
+		refused, doomed := slices.Clone(a.refused), slices.Clone(a.doomed)
 		a.mu.Unlock()
+		for _, id := range doomed {
+			if l.has(id) {
+				a.problem("%s has %s, which a deletion names", l, short(id))
+			}
+		}
 		for _, id := range refused {
 			if l.has(id) {
 				a.problem("%s has %s, whose sender heard that it is not stored", l, short(id))

@@ -14,6 +14,7 @@ import (
 
 // client publishes, pushes, reads and follows at one node, and at another one when that is gone or the client feels like it.
 type client struct {
+	*dice
 	w      *world
 	number int
 	kind   kind
@@ -30,13 +31,17 @@ type client struct {
 	clock  int64      // of the last event
 }
 
+func newClient(w *world, n int, k kind) *client {
+	return &client{dice: newDice(w.seed, fmt.Sprint("client ", n)), w: w, number: n, kind: k}
+}
+
 // run goes on until stop is closed.
 func (c *client) run(stop <-chan struct{}) {
 	for {
 		select {
 		case <-stop:
 			return
-		case <-time.After(c.w.some(800 * time.Millisecond)):
+		case <-time.After(c.some(800 * time.Millisecond)):
 			c.turn()
 		}
 	}
@@ -44,8 +49,8 @@ func (c *client) run(stop <-chan struct{}) {
 
 // turn does one thing.
 func (c *client) turn() {
-	if c.life == nil || c.w.dice(12) == 0 {
-		c.life, c.at, c.head, c.seen = c.w.nodes[c.w.dice(len(c.w.nodes))].current(), 0, 0, nil
+	if c.life == nil || c.roll(12) == 0 {
+		c.life, c.at, c.head, c.seen = c.w.nodes[c.roll(len(c.w.nodes))].current(), 0, 0, nil
 	}
 	l := c.life
 	if l == nil || !l.enter() {
@@ -60,7 +65,7 @@ func (c *client) turn() {
 		c.begin(l)
 		return
 	}
-	switch c.w.dice(10) {
+	switch c.roll(10) {
 	case 0:
 		c.delete(l)
 	case 1, 2:
@@ -72,7 +77,7 @@ func (c *client) turn() {
 			c.push(l)
 			return
 		}
-		c.publish(l, c.event(30018, nostr.Tag{"d", fmt.Sprint(c.w.dice(3))}))
+		c.publish(l, c.event(30018, nostr.Tag{"d", fmt.Sprint(c.roll(3))}))
 	default:
 		if r := c.publish(l, c.note()); r.ok {
 			c.mine = append(c.mine, r.id)
@@ -136,14 +141,16 @@ func (c *client) delete(l *life) {
 	if len(c.mine) == 0 {
 		return
 	}
-	i := c.w.dice(len(c.mine))
-	id := c.mine[i]
-	c.mine = slices.Delete(c.mine, i, i+1)
-	c.w.audit.release(id)
-	c.seen = slices.DeleteFunc(c.seen, func(x nostr.ID) bool { return x == id })
-	e := c.event(nostr.KindDeletion, nostr.Tag{"e", id.String()})
-	if r := c.publish(l, e); r.ok {
-		c.w.audit.deleted(l, id, r.position)
+	n := 1 + c.roll(min(4, len(c.mine)))
+	ids := slices.Clone(c.mine[:n])
+	c.mine = slices.Delete(c.mine, 0, n)
+	var tags []nostr.Tag
+	for _, id := range ids {
+		c.w.audit.release(id)
+		tags = append(tags, nostr.Tag{"e", id.String()})
+	}
+	if r := c.publish(l, c.event(nostr.KindDeletion, tags...)); r.ok {
+		c.w.audit.deleted(l, ids[0], ids[1:], r.position)
 	}
 }
 
@@ -165,7 +172,7 @@ func (c *client) read(l *life) {
 // follow reads the newest part of the feed.
 func (c *client) follow(l *life) {
 	after := l.s.Head()
-	after -= min(after, store.Seq(c.w.dice(30)))
+	after -= min(after, store.Seq(c.roll(30)))
 	entries, _, err := l.s.Since(after, 50)
 	if err != nil {
 		c.w.audit.problem("%s: feed: %v", l, err)

@@ -98,7 +98,7 @@ func live(t *testing.T, seed uint64, k kind, p plant) (a *audit) {
 		stop := make(chan struct{})
 		var clients sync.WaitGroup
 		for i := range 4 {
-			c := &client{w: w, number: i, kind: k}
+			c := newClient(w, i, k)
 			clients.Go(func() { c.run(stop) })
 		}
 		w.chaos(length)
@@ -122,7 +122,8 @@ func live(t *testing.T, seed uint64, k kind, p plant) (a *audit) {
 // everybody publishes at each node, which all take that.
 func (w *world) everybody(k kind) {
 	for i, n := range w.nodes {
-		c := &client{w: w, number: 10 + i, kind: k, life: n.current()}
+		c := newClient(w, 10+i, k)
+		c.life = n.current()
 		if c.life == nil || !c.life.enter() {
 			w.audit.problem("%s is gone", n.name)
 			continue
@@ -141,7 +142,7 @@ func (w *world) everybody(k kind) {
 // setBack gives the nodes a log that was set back and went another way: none takes anything of it, running or at a start.
 func (a *audit) setBack() {
 	upTo := a.w.log.Len()
-	back := a.w.log.UpTo(1 + commitlog.Position(a.w.dice(int(upTo)-1)))
+	back := a.w.log.UpTo(1 + commitlog.Position(a.w.roll(int(upTo)-1)))
 	s, err := store.Open(store.Options{Dir: "data", FS: newDisk(), Log: back})
 	if err != nil {
 		a.problem("open beside a log that was set back: %v", err)

@@ -45,7 +45,7 @@ func (c *conn) Read(ctx context.Context, at commitlog.Position) (commitlog.Entry
 	if !c.way("before it reads the log") {
 		return commitlog.Entry{}, commitlog.ErrClosed
 	}
-	if c.away() || c.l.w.wild(20) {
+	if c.away() || c.l.wild(20, "a read") {
 		return commitlog.Entry{}, errAway
 	}
 	x, err := c.l.w.log.Read(ctx, at)
@@ -60,7 +60,7 @@ func (c *conn) way(where string) bool {
 	c.l.w.mu.Lock()
 	slow := c.l.w.slow
 	c.l.w.mu.Unlock()
-	return c.l.wait(c.l.w.some(slow), nil) && c.l.pass(150, where, nil)
+	return c.l.wait(c.l.chance(where).some(slow), nil) && c.l.pass(150, where, nil)
 }
 
 func (c *conn) away() bool { return !c.l.w.carries(c.l.node.name, theLog) }

@@ -52,7 +52,7 @@ func TestTheFence(t *testing.T) {
 	} {
 		t.Run(where, func(t *testing.T) {
 			quiet(t, func(w *world, lead *life) {
-				c := &client{w: w, number: 1}
+				c := newClient(w, 1, stores)
 				w.trap = trap{lead.String(), where, time.Minute}
 				heard := c.later(lead)
 				time.Sleep(40 * time.Second)
@@ -94,7 +94,7 @@ func TestHowLongNobodyLeads(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			quiet(t, func(w *world, lead *life) {
 				for i := range 20 { // something to write when it ends
-					(&client{w: w, number: i}).later(lead)
+					newClient(w, i, stores).later(lead)
 				}
 				begun := w.now()
 				c.end(lead)
@@ -121,7 +121,7 @@ func TestOneNodeAlone(t *testing.T) {
 		n := w.nodes[0]
 		n.start()
 		w.settle()
-		c := &client{w: w, number: 1}
+		c := newClient(w, 1, stores)
 		for i := range 10 {
 			l := n.current()
 			for range 5 {

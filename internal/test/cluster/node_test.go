@@ -51,6 +51,7 @@ func (n *node) start() {
 	}
 	n.lives++
 	l := &life{node: n, w: n.w, number: n.lives, fs: n.disk, in: make(chan election.Input, 1000), dead: make(chan struct{}), moved: make(chan struct{}), applying: make(chan struct{}, 1)}
+	l.dice = newDice(n.w.seed, l.String())
 	l.conn = &conn{l: l, wrote: map[uint64]commitlog.Entry{}}
 	n.life, n.disk = l, nil
 	n.w.say("%s starts", l)
@@ -74,6 +75,7 @@ func (n *node) retire() {
 
 // life is one process of a node: a store, what it knows of who leads, and, while it leads, what it writes with.
 type life struct {
+	*dice
 	node   *node
 	w      *world
 	number int
@@ -94,6 +96,7 @@ type life struct {
 	moved    chan struct{} // closed when place moves
 	unstream chan struct{} // closed to end the stream that it takes
 	writer   writer        // nil unless it leads
+	chances  map[string]*dice
 }
 
 func (l *life) String() string { return fmt.Sprint(l.node.name, l.number) }
@@ -125,6 +128,22 @@ func (l *life) send(in election.Input) {
 	}
 }
 
+// wild reports whether things go wrong at a place, once in n times.
+func (l *life) wild(n int, where string) bool { return !l.w.calms() && l.chance(where).roll(n) == 0 }
+
+// chance is the dice of a place in the process: several of its goroutines may come to different places at once, in any order.
+func (l *life) chance(where string) *dice {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.chances == nil {
+		l.chances = map[string]*dice{}
+	}
+	if l.chances[where] == nil {
+		l.chances[where] = newDice(l.w.seed, l.String()+where)
+	}
+	return l.chances[where]
+}
+
 // freeze has the process stand still for a while. where is for the transcript.
 func (l *life) freeze(d time.Duration, where string) {
 	l.w.say("%s freezes for %v, %s", l, d, where)
@@ -144,8 +163,8 @@ func (l *life) thaw() {
 func (l *life) pass(n int, where string, stop <-chan struct{}) bool {
 	if d := l.w.springs(l, where); d > 0 {
 		l.freeze(d, where)
-	} else if l.w.wild(n) {
-		l.freeze(l.w.while(), where)
+	} else if l.wild(n, where) {
+		l.freeze(l.chance(where).while(), where)
 	}
 	for {
 		l.mu.Lock()
@@ -184,7 +203,7 @@ func (l *life) wait(d time.Duration, stop <-chan struct{}) bool {
 }
 
 // travel is the way of a message.
-func (l *life) travel() bool { return l.wait(l.w.some(10*time.Millisecond), nil) }
+func (l *life) travel() bool { return l.wait(l.some(10*time.Millisecond), nil) }
 
 // close has everything in the process end, and reports whether it is the first to do so.
 func (l *life) close() bool {
@@ -200,8 +219,8 @@ func (l *life) close() bool {
 
 // kill ends the process, with some of what was not synced lost.
 func (l *life) kill() {
-	r := rand.New(rand.NewPCG(uint64(l.number), uint64(l.w.dice(1<<30))))
-	l.end(l.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: l.w.dice(101), RNG: r}), false)
+	r := rand.New(rand.NewPCG(uint64(l.number), l.w.seed)) // of its own: how much CrashClone draws depends on what the store does on the side
+	l.end(l.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: int(l.w.seed*31+uint64(l.number)*17) % 101, RNG: r}), false)
 }
 
 // end ends the process, and leaves that disk. again starts the next one at once.
@@ -271,7 +290,7 @@ func (l *life) leading() writer {
 // open opens the store. A log that does not answer has the process begin anew.
 func (l *life) open() bool {
 	for {
-		s, err := store.Open(store.Options{Dir: "data", FS: l.fs, Log: l.conn, TableBytes: 64 << 10, CacheBytes: 1 << 20, FreeSpace: func() (uint64, error) { return 1 << 40, nil }})
+		s, err := store.Open(store.Options{Dir: "data", FS: l.fs, Log: l.conn, DeleteAtOnce: 1, TableBytes: 64 << 10, CacheBytes: 1 << 20, FreeSpace: func() (uint64, error) { return 1 << 40, nil }})
 		if err == nil {
 			l.mu.Lock()
 			l.s = s
@@ -303,9 +322,13 @@ func (l *life) run() {
 		var in election.Input = election.Tick{}
 		select {
 		case in = <-l.in:
-		case <-t.C:
-		case <-l.dead:
-			return
+		default: // what has come goes before the time
+			select {
+			case in = <-l.in:
+			case <-t.C:
+			case <-l.dead:
+				return
+			}
 		}
 		if !l.pass(3000, "before it decides", nil) {
 			return
@@ -448,6 +471,7 @@ func (l *life) lead(position uint64) {
 	case err == nil:
 		l.w.say("%s leads term %d from %d on", l, term, l.s.LogPlace().Position)
 		l.w.audit.claim(l)
+		l.w.audit.began(l, term)
 		l.applied()
 		wr := l.w.build(l, term)
 		l.mu.Lock()

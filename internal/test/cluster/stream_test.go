@@ -44,7 +44,7 @@ func (l *life) stream(to string, stop chan struct{}) {
 // frame brings an entry, or a sign of life.
 func (l *life) frame(lead *life, wr writer, stop chan struct{}) bool {
 	if !l.w.carries(l.node.name, lead.node.name) {
-		if l.w.dice(3) == 0 {
+		if l.roll(3) == 0 {
 			return false // the connection is reset; else it is silent
 		}
 		return l.wait(500*time.Millisecond, stop) && lead.wait(0, stop)
@@ -71,7 +71,7 @@ func (l *life) frame(lead *life, wr writer, stop chan struct{}) bool {
 	case <-lead.dead:
 		return false
 	}
-	return l.wait(l.w.some(10*time.Millisecond), stop)
+	return l.wait(l.some(10*time.Millisecond), stop)
 }
 
 // entry is what a leader sends: what it has written and shows itself, or read before.

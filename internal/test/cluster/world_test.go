@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -16,20 +15,22 @@ import (
 
 // world is some nodes, their log, the network between them, and clients. All of it lives in one bubble.
 type world struct {
-	t     *testing.T
-	begun time.Time
-	log   *logtest.Memory
-	nodes []*node
-	audit *audit
-	build func(*life, uint64) writer // what a leader writes with
-	plant plant
-	still bool           // nobody keeps notes
-	ended sync.WaitGroup // lives that are over
-	shelf *shelf
+	*dice  // of what happens to the world
+	seed   uint64
+	faults *dice // of the log
+	t      *testing.T
+	begun  time.Time
+	log    *logtest.Memory
+	nodes  []*node
+	audit  *audit
+	build  func(*life, uint64) writer // what a leader writes with
+	plant  plant
+	still  bool           // nobody keeps notes
+	ended  sync.WaitGroup // lives that are over
+	shelf  *shelf
 
 	mu    sync.Mutex // guards all below
-	r     *rand.Rand
-	calm  bool // nothing goes wrong any more
+	calm  bool       // nothing goes wrong any more
 	apart map[[2]string]bool
 	slow  time.Duration // what an answer of the log takes at most
 	lines []string
@@ -67,7 +68,7 @@ const (
 
 func newWorld(t *testing.T, seed uint64, k kind, p plant) *world {
 	w := &world{
-		t: t, begun: time.Now(), plant: p, r: rand.New(rand.NewPCG(seed, 11)), apart: map[[2]string]bool{}, slow: 40 * time.Millisecond,
+		t: t, begun: time.Now(), plant: p, seed: seed, dice: newDice(seed, "world"), faults: newDice(seed, theLog), apart: map[[2]string]bool{}, slow: 40 * time.Millisecond,
 		tell: *replay >= 0, build: newStoreTerm, shelf: newShelf(),
 	}
 	if k == doors {
@@ -75,30 +76,13 @@ func newWorld(t *testing.T, seed uint64, k kind, p plant) *world {
 	}
 	w.audit = newAudit(w)
 	w.log = &logtest.Memory{Fault: w.fault}
-	for i := range 3 + w.dice(3) {
+	for i := range 3 + w.roll(3) {
 		w.nodes = append(w.nodes, &node{w: w, name: string(rune('a' + i)), disk: newDisk()})
 	}
 	return w
 }
 
 func (w *world) now() time.Duration { return time.Since(w.begun) }
-
-// dice returns a number from 0 to n-1.
-func (w *world) dice(n int) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.r.IntN(n)
-}
-
-// some returns some time, below most.
-func (w *world) some(most time.Duration) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return time.Duration(w.r.Int64N(int64(most)))
-}
-
-// while returns a time of any order of magnitude from 10 ms to 40 s.
-func (w *world) while() time.Duration { return w.some(10 * time.Millisecond << w.dice(13)) }
 
 // say adds a line to the transcript.
 func (w *world) say(format string, args ...any) {
@@ -111,19 +95,19 @@ func (w *world) say(format string, args ...any) {
 	}
 }
 
-// wild reports whether things go wrong, once in n times.
-func (w *world) wild(n int) bool {
+// calms reports whether nothing goes wrong any more.
+func (w *world) calms() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return !w.calm && w.r.IntN(n) == 0
+	return w.calm
 }
 
 // fault is what goes wrong with an append.
 func (w *world) fault(x commitlog.Entry) logtest.Fault {
-	if !w.wild(5) {
+	if w.calms() || w.faults.roll(5) > 0 {
 		return logtest.Well
 	}
-	f := logtest.Fault(w.dice(5))
+	f := logtest.Fault(w.faults.roll(5))
 	if f != logtest.Well {
 		w.say("%s: an append at %d meets fault %d", theLog, x.At, f)
 	}
@@ -181,13 +165,13 @@ func (w *world) leader() *life {
 // chaos has things go wrong for some time.
 func (w *world) chaos(length time.Duration) {
 	for w.now() < length {
-		n := w.nodes[w.dice(len(w.nodes))]
-		if l := w.leader(); l != nil && w.dice(3) == 0 {
+		n := w.nodes[w.roll(len(w.nodes))]
+		if l := w.leader(); l != nil && w.roll(3) == 0 {
 			n = l.node
 		}
 		w.mishap(n)
 		for _, n := range w.nodes {
-			if n.down() && w.dice(4) == 0 {
+			if n.down() && w.roll(4) == 0 {
 				n.start()
 			}
 		}
@@ -197,7 +181,7 @@ func (w *world) chaos(length time.Duration) {
 
 func (w *world) mishap(n *node) {
 	l := n.current()
-	switch w.dice(12) {
+	switch w.roll(12) {
 	case 0, 1:
 		if l != nil {
 			w.say("%s is killed", l)
@@ -215,7 +199,7 @@ func (w *world) mishap(n *node) {
 	case 6:
 		w.cut(n.name, theLog)
 	case 7:
-		if other := w.nodes[w.dice(len(w.nodes))]; other != n {
+		if other := w.nodes[w.roll(len(w.nodes))]; other != n {
 			w.cut(n.name, other.name)
 		}
 	case 8:
@@ -226,12 +210,12 @@ func (w *world) mishap(n *node) {
 		}
 	case 9:
 		w.mu.Lock()
-		w.slow = 10 * time.Millisecond << w.r.IntN(9)
+		w.slow = 10 * time.Millisecond << w.roll(9)
 		w.mu.Unlock()
 	default:
 		w.heal()
 	}
-	if w.dice(2) == 0 {
+	if w.roll(2) == 0 {
 		w.log.Deliver()
 	}
 }

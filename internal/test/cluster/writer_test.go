@@ -155,13 +155,9 @@ func (t *storeTerm) write(lot []*write) (verdicts []policy.Outcome, err error) {
 		}
 		verdicts = append(verdicts, out)
 	}
-	for { // what a deletion leaves to be done
-		more, err := b.Purge(100)
-		if err != nil {
+	for more := true; more; more = more && t.l.w.calms() { // what a deletion leaves to be done: some of it, and in the end all
+		if more, err = b.Purge(4); err != nil {
 			return nil, err
-		}
-		if !more {
-			break
 		}
 	}
 	if !t.l.pass(100, "before it commits", nil) {
@@ -177,7 +173,7 @@ func (t *storeTerm) notes() {
 	if t.l.w.still {
 		return
 	}
-	for i := 0; t.l.wait(t.l.w.some(3*time.Second), t.stop); i++ {
+	for i := 0; t.l.wait(t.l.some(3*time.Second), t.stop); i++ {
 		err := t.l.s.KeepNotes(map[string][]byte{fmt.Sprint(i % 5): fmt.Append(nil, t.number, i)}, []string{fmt.Sprint((i + 2) % 5)})
 		switch {
 		case err == nil:
