@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -18,14 +20,18 @@ import (
 	"github.com/graspd/graspd/internal/test/testkit"
 )
 
+// freeAddress is for who listens later, or again: no system takes ports below 30,000 for connections or for those who listen at any port.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 10_000+rand.IntN(20_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 func cloneURL(t *testing.T, r grasp.RelayURL, owner nostr.PubKey, d string) string {

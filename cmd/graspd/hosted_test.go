@@ -30,7 +30,7 @@ type hostedRepository struct {
 func hostOne(t *testing.T) hostedRepository {
 	t.Helper()
 	h := hostedRepository{data: t.TempDir(), dir: t.TempDir()}
-	h.us = serve(t, "--git", "--data", h.data, "--sync=false", "--admin-listen", "127.0.0.1:0")
+	h.us = serve(t, "--git", "--data", h.data, "--sync=false", "--listen", freeAddress(t), "--admin-listen", "127.0.0.1:0")
 	h.base = h.us.out.await(t, `at (http://\S+)/status.json\n`)
 	service, err := grasp.ParseService(strings.TrimPrefix(string(h.us.url), "ws://"))
 	if err != nil {
