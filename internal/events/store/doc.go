@@ -5,6 +5,6 @@
 // store has no goroutine of its own.
 //
 // This package has what serves: opening, writing and following a store. Below it, layout says how keys and values look, kv runs the engine
-// and knows its files, and index reads one state. Above it, mend checks a store and builds it anew. These are packages of their own so that
+// and knows its files, and index reads one state. Above it, storecheck checks a store and builds it anew. These are packages of their own so that
 // a reader who looks for how a query is answered, or for what a damaged file costs, need not read how a deletion is carried out.
 package store
