@@ -167,15 +167,12 @@ func versionsOf(root *nostr.Event, updates []*nostr.Event) (all []version) {
 // check is what somebody says of a commit, by a program that looks at it.
 type check struct{ Name, Conclusion, By, Who, At string }
 
-// kindCheck is the result of a workflow, as ngit reads it (NIP-C1, a proposal).
-const kindCheck nostr.Kind = 9842
-
 // conclusions are those that a check may have.
 var conclusions = []string{"success", "failure", "neutral", "cancelled", "skipped", "timed_out", "action_required"}
 
 // checks returns the newest result of each workflow and signer for a commit of a pull request. Anybody may publish one, so each stands with who did.
 func (k *known) checks(ctx context.Context, call *people, root *nostr.Event, tip gitwire.ObjectID) (all []check, err error) {
-	said, err := naming(ctx, k.view.Metered(k.b.charge), 'E', root, mostChecks, nostr.Filter{Kinds: []nostr.Kind{kindCheck}})
+	said, err := naming(ctx, k.view.Metered(k.b.charge), 'E', root, mostChecks, nostr.Filter{Kinds: []nostr.Kind{nip34.KindWorkflowResult}})
 	seen := map[string]bool{}
 	for _, e := range said {
 		of, _ := e.Tags.First("c")

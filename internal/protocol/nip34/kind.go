@@ -14,6 +14,7 @@ const (
 	KindStatusApplied     nostr.Kind = 1631 // merged, or resolved for an issue
 	KindStatusClosed      nostr.Kind = 1632
 	KindStatusDraft       nostr.Kind = 1633
+	KindWorkflowResult    nostr.Kind = 9842 // NIP-C1, a proposal, as ngit reads it
 	KindGraspList         nostr.Kind = 10317
 	KindRepository        nostr.Kind = 30617
 	KindState             nostr.Kind = 30618

@@ -44,6 +44,7 @@ var kinds = [...]struct {
 	{nostr.KindReport, "report", 0},
 	{nostr.KindLabel, "label", ByAuthor | Naming},
 	{nostr.KindZap, "zap", Naming},
+	{KindWorkflowResult, "result of a workflow", Naming},
 	{nostr.KindRelayList, "list of relays", Personal},
 	{KindGraspList, "list of servers", Personal},
 	{KindRepository, "announcement of a repository", Hosted | ByAuthor | Searched},

@@ -10,7 +10,7 @@ import (
 )
 
 // rare are kinds that nip34 knows and that are no usual ones of format 7, though they may be many where people send them.
-var rare = []nostr.Kind{nostr.KindVanish, nostr.KindZap}
+var rare = []nostr.Kind{nostr.KindVanish, nostr.KindZap, nip34.KindWorkflowResult}
 
 // TestUsualKinds: a kind that nip34 knows by its traits is a usual one, or stands among the rare ones above. Rows on disk follow the list, so a
 // kind moves from there to layout.UsualKinds with a new format alone.

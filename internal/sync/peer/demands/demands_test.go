@@ -111,7 +111,7 @@ func TestKindsThatAreNamedStay(t *testing.T) {
 	if f := demands.AllKinds.With(nostr.Filter{Kinds: own}); len(f.Kinds) != 1 {
 		t.Errorf("kinds %v", f.Kinds)
 	}
-	for mode, n := range map[demands.Mode]int{demands.NoKinds: 0, demands.AllKinds: 16, demands.NoNotes: 15, demands.FewKinds: 10} {
+	for mode, n := range map[demands.Mode]int{demands.NoKinds: 0, demands.AllKinds: 17, demands.NoNotes: 16, demands.FewKinds: 10} {
 		if f := mode.With(nostr.Filter{}); len(f.Kinds) != n {
 			t.Errorf("mode %d adds %d kinds", mode, len(f.Kinds))
 		}
