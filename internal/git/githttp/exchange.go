@@ -85,7 +85,7 @@ func (x *exchange) answer() error {
 		return err
 	}
 	if !found {
-		return &failure{status: http.StatusNotFound, text: "there is no such repository here: its announcement (kind 30617) has to be published first"}
+		return &failure{status: http.StatusNotFound, text: noRepository(x.service)}
 	}
 	return serve()
 }
@@ -215,4 +215,13 @@ func (x *exchange) party() string {
 		return ""
 	}
 	return front.Network(x.from.Addr).String()
+}
+
+// noRepository says that there is no such repository. Whoever pushes hears where the commands are that announce it.
+func noRepository(asked gitwire.Service) string {
+	const text = "there is no such repository here: its announcement (kind 30617) has to be published first"
+	if asked == gitwire.ReceivePack {
+		return text + "; the start page of this server has the commands (ngit init, then git push)"
+	}
+	return text
 }

@@ -38,6 +38,7 @@ func TestPaths(t *testing.T) {
 		{"GET", at + "/info/refs", 418, ""},
 		{"GET", at + path("unknown") + ask, 404, "404 there is no such repository here"},
 		{"POST", at + path("unknown") + "/git-upload-pack", 404, "no such repository"},
+		{"GET", at + path("unknown") + "/info/refs?service=git-receive-pack", 404, "the start page of this server has the commands (ngit init, then git push)"},
 		{"GET", at + "/npub1xyz/r.git" + ask, 400, "400 "},
 		{"GET", at + "/" + strings.ToUpper(npub) + "/r.git" + ask, 400, "400 "},
 		{"GET", at + "/" + npub + "/.git" + ask, 400, "400 "},
