@@ -1,12 +1,14 @@
 package repopage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -45,7 +47,7 @@ func (p *Pages) author(w http.ResponseWriter, req *http.Request, name, rest stri
 		body, err = p.authorPage(req.Context(), who, from)
 	}
 	if errors.Is(err, errNothing) {
-		p.fail(w, req, http.StatusNotFound, "Nobody with this name has a repository here", "The name of an owner is their npub.")
+		p.fail(w, req, http.StatusNotFound, "Nobody with this name has anything here", "People are known by their npub.")
 		return
 	}
 	if err != nil {
@@ -55,7 +57,7 @@ func (p *Pages) author(w http.ResponseWriter, req *http.Request, name, rest stri
 	p.Look.Answer(w, req, http.StatusOK, web.HTML, body)
 }
 
-// authorPage lists the repositories of somebody that are served here. It fails with errNothing where there is none.
+// authorPage lists the repositories of somebody that are served here. It fails with errNothing for who has nothing here.
 func (p *Pages) authorPage(ctx context.Context, who nostr.PubKey, from front.Client) ([]byte, error) {
 	end, err := p.place(ctx, nip34.Address{PubKey: who}, from)
 	if err != nil {
@@ -78,10 +80,20 @@ func (p *Pages) authorPage(ctx context.Context, who nostr.PubKey, from front.Cli
 			a.Owned = append(a.Owned, owned{nameOf(r), safetext.Line(r.Description, mostSubject), dayOf(e.CreatedAt), p.path(r.Address)})
 		}
 	}
-	if len(a.Owned) == 0 {
-		return nil, errNothing
+	if len(a.Owned) == 0 && !a.More {
+		if wrote, err := writes(ctx, s.Metered(b.charge), who); err != nil || !wrote {
+			return nil, cmp.Or(err, errNothing)
+		}
 	}
 	f := frame{Title: p.people(s, b).call(who), Lead: nip19.Npub(who), Canonical: p.Service.WebURL() + "/" + nip19.Npub(who)}
 	f.Summary = "Repositories of " + f.Title
 	return p.render(page{f, "author.html", a})
+}
+
+// writes reports whether anything of somebody is here, such as a comment, whose page leads to theirs.
+func writes(ctx context.Context, s *store.View, who nostr.PubKey) (bool, error) {
+	for _, err := range s.Pairs(ctx, nostr.Filter{Authors: []nostr.PubKey{who}}, false) {
+		return err == nil, err
+	}
+	return false, nil
 }

@@ -42,6 +42,10 @@ func TestTheRepositoriesOfSomebody(t *testing.T) {
 			t.Errorf("%s: %d to %q, not %q", typed, rec.Code, rec.Header().Get("Location"), to)
 		}
 	}
+	w.put(event(5, at, nostr.KindMetadata, `{"name":"Ben"}`))
+	if rec := w.ask("GET", "/git/"+nip19.Npub(key(5)), browser); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), "<h1>Ben (npub1") || !strings.Contains(rec.Body.String(), "None.") {
+		t.Errorf("who wrote here and has no repository: %d %s", rec.Code, rec.Body)
+	}
 	for _, name := range []string{nip19.Npub(key(3)), "npub1x", "npub1"} {
 		rec := w.ask("GET", "/git/"+name, browser)
 		if rec.Code != http.StatusNotFound || !strings.Contains(rec.Body.String(), `<a href="/git/">All repositories`) {

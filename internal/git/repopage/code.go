@@ -88,6 +88,9 @@ func (p *Pages) code(w http.ResponseWriter, req *http.Request, of nip34.Address,
 		return err
 	}
 	section, rest, _ := strings.Cut(rest, "/")
+	if rest == "" && (section == "tree" || section == "blob" || section == "commits") {
+		return movedTo(c.home + "/" + section + "/HEAD")
+	}
 	c.rest, c.q = rest, req.URL.Query()
 	a, err := codePages[section](p, ctx, c)
 	if err = inWords(err); err != nil {

@@ -114,6 +114,22 @@ var codeHistory = repotest.Commit("main", "First <b>\n\nBody <i>text</i>\n", 86_
 	repotest.Commit("short", "Short\n", 4*86_400, "main", "100644 x/src/a", "n\n") +
 	"tag v1\nfrom refs/heads/main\ntagger T <t@example.com> 1 +0000\ndata 3\nv1\n" + "reset refs/tags/v1.10\nfrom refs/heads/main\n\nreset refs/tags/v1.9\nfrom refs/heads/main\n\n" + "reset refs/tags/main\nfrom refs/heads/feature/x\n\nreset refs/tags/feature\nfrom refs/heads/short\n\n"
 
+// TestTheOverviewLeadsToFiles: the page of a repository leads to the files of each branch and tag, by the name under which they are found.
+func TestTheOverviewLeadsToFiles(t *testing.T) {
+	w := newCode(t, codeHistory)
+	w.served[address(1, "tool")].Refs.List = append(w.served[address(1, "tool")].Refs.List, gitwire.Ref{Name: "refs/tags/zkey", ID: w.repo.ID("refs/heads/main:README.md")})
+	page := w.get(w.path, browser).Body.String()
+	for name, at := range map[string]string{"main": "main", "feature/x": "feature/x", "v1": "v1"} {
+		has(t, page, `<td><a href="`+w.path+"/tree/"+at+`">`+name+"</a></td>")
+	}
+	has(t, page, `<td><a href="`+w.path+`/tree/refs/tags/main">main</a></td>`, "<td>zkey</td>")
+	for _, section := range []string{"tree", "blob", "commits"} { // whoever takes the end off a URL
+		if code, to, _ := w.goes(section); code != http.StatusFound || to != section+"/HEAD" {
+			t.Errorf("%s: %d to %s", section, code, to)
+		}
+	}
+}
+
 func TestTree(t *testing.T) {
 	w := newCode(t, codeHistory)
 	page := w.see("tree/main")
@@ -317,7 +333,7 @@ func TestNothingThere(t *testing.T) {
 	w := newCode(t, codeHistory)
 	for _, below := range []string{
 		"tree/nothing", "tree/main/nothing", "blob/main/src/none.go", "raw/main/none", "commits/none", "commit/none", "commit/" + absent, "tree/" + absent, "commits/main/src", "commits/main?from=x", "commits/main?from=" + absent,
-		"tree/main/%2e%2e/x", "tree/main/src%00", "branches/x", "commit/" + w.repo.ID("refs/heads/main^{tree}").String(), "tree/" + w.repo.ID("refs/heads/main:README.md").String(), "blob/main/" + strings.Repeat("a/", 300) + "x", "tree/refs/heads", "tree", "raw/main", "commit",
+		"tree/main/%2e%2e/x", "tree/main/src%00", "branches/x", "commit/" + w.repo.ID("refs/heads/main^{tree}").String(), "tree/" + w.repo.ID("refs/heads/main:README.md").String(), "blob/main/" + strings.Repeat("a/", 300) + "x", "tree/refs/heads", "raw", "raw/main", "commit",
 	} {
 		code, _, page := w.goes(below)
 		if code != http.StatusNotFound && code != http.StatusTeapot {

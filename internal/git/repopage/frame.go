@@ -43,6 +43,7 @@ var pageTemplate = template.Must(template.New("").Funcs(template.FuncMap{
 	"feed":     func(path string) string { return feeds[path].Name },
 	"inc":      func(n int) int { return n + 1 },
 	"dec":      func(n int) int { return n - 1 },
+	"linked":   func(code string, l refList) linkedRefs { return linkedRefs{l, code} },
 }).ParseFS(sources, "*.html"))
 
 func (p *Pages) render(x page) ([]byte, error) {

@@ -66,16 +66,23 @@ type refList struct {
 	Dated bool // Shown has the newest, and not the first by name
 }
 
-// person is somebody's key, and the name in their profile: "" without one.
-type person struct{ Npub, Name string }
+// linkedRefs are refs whose files have pages below the path Code, where that is not "".
+type linkedRefs struct {
+	refList
+	Code string
+}
+
+// person is somebody's key, the name in their profile, "" without one, and the path of their page.
+type person struct{ Npub, Name, Path string }
 
 // path returns the path of the page of a repository.
 func (p *Pages) path(of nip34.Address) string {
 	return p.Service.Base() + "/" + nip19.Npub(of.PubKey) + "/" + grasp.Escape(of.D) + ".git"
 }
 
-// ref is a branch or tag: its name without the prefix, a short id, and the day of that commit, "" where it is not known.
-type ref struct{ Name, ID, Day string }
+// ref is a branch or tag: its name without the prefix, a short id, and the day of that commit, "" where it is not known. At is its name in paths,
+// escaped; "" for what is no commit.
+type ref struct{ Name, ID, Day, At string }
 
 // errCostly says that a page would take more work than Config.Work.
 var errCostly = errors.New("too much work")
@@ -129,7 +136,8 @@ func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looke
 		v.Code = x.Path
 	}
 	if a, err := nip34.ParseAnnouncement(e); err == nil {
-		x.Title, x.Lead, v.Web = nameOf(a), aboutOf(a), grasp.WebPages(a, mostWeb)
+		x.Title, x.Lead = nameOf(a), aboutOf(a)
+		v.Web = slices.DeleteFunc(grasp.WebPages(a, mostWeb), func(url string) bool { return url == v.Client })
 		x.Summary = safetext.Line(x.Lead, mostSubject)
 	}
 	set, err := p.members(s, of, b)
@@ -194,9 +202,9 @@ func decidersOf(owner nostr.PubKey, set *grasp.Set, call *people) (d deciders) {
 		if !named {
 			name = ""
 		}
-		return person{nip19.Npub(pk), name}
+		return person{nip19.Npub(pk), name, call.page(pk)}
 	}
-	d.Owner = person{Npub: nip19.Npub(owner)}
+	d.Owner = person{Npub: nip19.Npub(owner), Path: call.page(owner)}
 	for _, pk := range set.Members {
 		switch {
 		case pk == owner:
@@ -232,10 +240,10 @@ func newest(all *gitwire.Refs, times map[gitwire.ObjectID]int64) (branches, tags
 			marks = append(marks, r)
 		}
 	}
-	return listOf(heads, len("refs/heads/"), times), listOf(marks, len("refs/tags/"), times)
+	return listOf(all, heads, len("refs/heads/"), times), listOf(all, marks, len("refs/tags/"), times)
 }
 
-func listOf(refs []gitwire.Ref, prefix int, times map[gitwire.ObjectID]int64) refList {
+func listOf(all *gitwire.Refs, refs []gitwire.Ref, prefix int, times map[gitwire.ObjectID]int64) refList {
 	l := refList{All: len(refs), Dated: len(times) > 0}
 	when := func(r gitwire.Ref) int64 {
 		if t, ok := times[r.Tip()]; ok {
@@ -246,8 +254,12 @@ func listOf(refs []gitwire.Ref, prefix int, times map[gitwire.ObjectID]int64) re
 	slices.SortStableFunc(refs, func(a, b gitwire.Ref) int { return cmp.Compare(when(b), when(a)) })
 	for _, r := range refs[:min(len(refs), mostRefs)] {
 		x := ref{Name: r.Name[prefix:], ID: r.Tip().String()[:10]}
-		if t := when(r); t >= 0 {
+		t := when(r)
+		if t >= 0 {
 			x.Day = dayOf(t)
+		}
+		if t >= 0 || !l.Dated {
+			x.At = escapePath(shortRef(all, r))
 		}
 		l.Shown = append(l.Shown, x)
 	}

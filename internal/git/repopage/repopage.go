@@ -13,6 +13,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +113,16 @@ func (p *Pages) takes(req *http.Request) bool {
 	}
 	section, _, _ := strings.Cut(parts[3], "/")
 	_, lists := sectionAt(section)
-	return lists || codePages[section] != nil || feeds[parts[3]] != nil
+	return lists || codePages[section] != nil || feeds[parts[3]] != nil || typed(req.Header, section)
+}
+
+// ofGit are the first names of paths below a repository that are git's.
+var ofGit = []string{"info", "objects", "refs", "HEAD", "git-upload-pack", "git-receive-pack", "archive"}
+
+// typed reports whether a browser asks for what is neither a page nor git's: the reader gets a page that leads home. No client of git names HTML.
+func typed(h http.Header, section string) bool {
+	page, named := web.Accepts(h, "text/html")
+	return named && page > 0 && !slices.Contains(ofGit, section)
 }
 
 // reads reports whether a client takes a page or a feed.
@@ -173,6 +183,8 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 	case isMail(rest):
 		kind = "text/plain; charset=utf-8"
 		body, err = p.mail(req.Context(), of, rest, from)
+	case !isThread(rest):
+		err = errNothing
 	default:
 		body, err = p.below(req.Context(), of, rest, req.URL.Query(), from)
 	}

@@ -190,7 +190,7 @@ func TestTheWholePage(t *testing.T) {
 	w := newWorld(t, "")
 	of := address(1, "a b/ü")
 	w.put(w.announce(1, of.D, nostr.Tag{"name", "<i>Tool</i>"}, nostr.Tag{"description", "turns\u202e words\nsecond line"},
-		nostr.Tag{"web", "javascript:alert(1)", "https://tool.example/x"}, nostr.Tag{"maintainers", key(2).String(), key(3).String()}),
+		nostr.Tag{"web", "javascript:alert(1)", "https://tool.example/x", "https://gitworkshop.dev/" + nip19.Npub(key(1)) + "/git.example.org/a%20b%2F%C3%BC"}, nostr.Tag{"maintainers", key(2).String(), key(3).String()}),
 		w.announce(2, of.D, nostr.Tag{"maintainers", key(1).String()}))
 	w.serve(of, 1, "refs/heads/main", "refs/heads/main", "a", "refs/heads/<b>", "b", "refs/tags/v1", "c", "refs/nostr/"+strings.Repeat("d", 64), "d")
 	w.served[of].Refs.List[3].Peeled = id("e")
@@ -201,11 +201,14 @@ func TestTheWholePage(t *testing.T) {
 		t.Errorf("%d %v", rec.Code, rec.Header())
 	}
 	npub := nip19.Npub(key(1))
-	has(t, page, "<h1>&lt;i&gt;Tool&lt;/i&gt;</h1>", `turns\u202e words`+"\nsecond line", "Owner: <code>"+npub, "Maintainer: <code>"+nip19.Npub(key(2)),
+	has(t, page, "<h1>&lt;i&gt;Tool&lt;/i&gt;</h1>", `turns\u202e words`+"\nsecond line", `Owner: <a href="/`+npub+`"><code>`+npub, `Maintainer: <a href="/`+nip19.Npub(key(2))+`"><code>`,
 		"git clone https://git.example.org/"+npub+"/a%20b%2F%C3%BC.git</pre>", "git clone nostr://"+npub+"/git.example.org/a%20b%2F%C3%BC</pre>",
 		`href="https://gitworkshop.dev/`+npub+`/git.example.org/a%20b%2F%C3%BC"`, `href="https://tool.example/x"`,
 		`Branches <span class="dim">2</span>`, "HEAD is <code>main</code>.", "<td>main</td><td><code>aaaaaaaaaa</code>", "<td>&lt;b&gt;</td><td><code>bbbbbbbbbb</code>",
 		`Tags <span class="dim">1</span>`, "<td>v1</td><td><code>eeeeeeeeee</code>", "Beside these 1 refs of pull requests", "None yet.")
+	if n := strings.Count(page, `href="https://gitworkshop.dev/`); n != 1 {
+		t.Errorf("the same web client %d times", n)
+	}
 	lacks(t, page, nip19.Npub(key(3)), "javascript:", "<script", "\u202e", "waiting for its git data", "No git data is here", "not there")
 	if head := w.ask("HEAD", pathOf(of), browser); head.Code != http.StatusOK || head.Header().Get("Content-Length") != fmt.Sprint(len(page)) {
 		t.Errorf("%d %v", head.Code, head.Header())
@@ -267,6 +270,13 @@ func TestPathsAndErrors(t *testing.T) {
 		{"GET", path + "/issues", "application/rss+xml", "somebody else's", 418},
 		{"GET", path + "/", "image/png", "somebody else's", 418},
 		{"GET", path + "/info/", browser, "somebody else's", 418},
+		{"GET", path + "/objects/info/packs", browser, "somebody else's", 418},
+		{"GET", path + "/HEAD", browser, "somebody else's", 418},
+		{"GET", path + "/archive/main.tar.gz", browser, "somebody else's", 418},
+		{"GET", path + "/wiki", browser, `<a href="/git/">All repositories`, 404},
+		{"GET", path + "/x/y/z", browser, "There is no such page here", 404},
+		{"GET", path + "/wiki", "*/*", "somebody else's", 418},
+		{"GET", path + "/wiki", "text/html;q=0, */*", "somebody else's", 418},
 		{"GET", pathOf(of), browser, "somebody else's", 418},
 		{"GET", "/git/x", browser, "somebody else's", 418},
 		{"GET", strings.TrimSuffix(path, ".git") + "/info/refs", browser, "somebody else's", 418},

@@ -58,6 +58,13 @@ func sectionAt(path string) (section, bool) {
 	return sections[i], true
 }
 
+// isThread reports whether a path below a repository is that of a section, or of an event in one.
+func isThread(rest string) bool {
+	section, _, _ := strings.Cut(rest, "/")
+	_, ok := sectionAt(section)
+	return ok
+}
+
 // threads returns the newest threads of the repository at a path.
 func threads(ctx context.Context, s *store.View, b *bill, path, d string, set *grasp.Set, call *people) (out []thread, err error) {
 	most := mostRead
