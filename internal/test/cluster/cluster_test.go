@@ -15,6 +15,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
+	"github.com/graspd/graspd/internal/events/store/logtest"
 )
 
 var (
@@ -173,9 +174,11 @@ func (a *audit) setBack() {
 		if err := s.Close(); err != nil {
 			a.problem("%s: %v", n.name, err)
 		}
-		o.Log = back
-		if _, err := store.Open(o); !errors.Is(err, store.ErrHistory) {
-			a.problem("%s starts with another history: %v", n.name, err)
+		for what, log := range map[string]*logtest.Memory{"a longer one": back, "one as long": back.UpTo(upTo), "one that was set back": a.w.log.UpTo(upTo - 1)} {
+			o.Log = log
+			if _, err := store.Open(o); !errors.Is(err, store.ErrHistory) {
+				a.problem("%s starts with another history, %s: %v", n.name, what, err)
+			}
 		}
 	}
 }
