@@ -15,6 +15,8 @@
 //   - frames: how many frames are in the bytes of a WebSocket
 //   - histogram: how long pieces of work took, in classes
 //   - lru: what was asked for last, within a bound of its cost
+//   - objects: what is asked of an object store, and a trial of one
+//   - objects/objecttest: an object store for tests, and what every one must do, as tests
 //   - publicnet: connections to where strangers' URLs lead: the public network alone
 //   - safetext: strangers' words: cut, escaped, and on pages in the order that they have
 //   - sleep: waiting for some time, for as long as somebody wants what comes after

@@ -26,7 +26,7 @@ var private = map[string]string{
 
 // shells are the packages that may have goroutines, locks, clocks, files and sockets, by the beginning of their path. All others have values.
 var shells = []string{
-	"base/contain", "base/fair", "base/publicnet", "base/sleep",
+	"base/contain", "base/fair", "base/objects", "base/publicnet", "base/sleep",
 	"events/ingest", "events/refdb", "events/store",
 	"sync/relayconn", "sync/relayread", "sync/relaysync",
 	"serve/front", "serve/members", "serve/relay", "serve/web",
@@ -40,7 +40,7 @@ var values = []string{
 }
 
 // testOnly packages stand beside what they test; tests and each other alone import them.
-var testOnly = []string{"internal/events/store/logtest", "internal/events/store/storetest", "internal/git/gitrepo/gitfake", "internal/git/gitrepo/repotest", "internal/sync/peer/threads/surveytest", "internal/sync/want/wanttest"}
+var testOnly = []string{"internal/base/objects/objecttest", "internal/events/store/logtest", "internal/events/store/storetest", "internal/git/gitrepo/gitfake", "internal/git/gitrepo/repotest", "internal/sync/peer/threads/surveytest", "internal/sync/want/wanttest"}
 
 // within returns the path of a package below internal.
 func within(pkg string) (below string, ok bool) { return strings.CutPrefix(pkg, "internal/") }
