@@ -14,6 +14,7 @@
 //   - refdb: the refs of hosted repositories, in step with the events of the open batch: what waits, what a push may do, what is released
 //   - refs: what a repository's refs are, by the states that are stored, and what a push to it may do
 //   - store: the event log, its indexes, replacement and deletion, what waits for git data, and rows that change with events
+//   - store/bucketlog: the log of commits in an object store, and a reader that waits for what comes into it
 //   - store/commitlog: the log of commits that several stores share: what an entry is, and how one comes to be there
 //   - store/index: reading one state of the store: lookups, queries over the indexes, and what the protocol has against an event
 //   - store/kv: the key-value store under the events: tuning, lock, guard against a failing disk, reading its files without it

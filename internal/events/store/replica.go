@@ -32,7 +32,7 @@ var (
 	ErrDeposed      = errors.New("another node writes the log")                            // nothing is written until the next start
 	ErrNotFollowing = errors.New("the store does not follow a log")                        // it has none, or leads
 	ErrNotNext      = errors.New("the commit is not the next one of the store")            // of Apply
-	ErrHistory      = errors.New("the log has another history than the store")             // it was set back, or belongs to another service
+	ErrHistory      = commitlog.ErrHistory                                                 // of Open and Apply: it is not the store's
 	ErrLogged       = errors.New("the store belongs to a log of commits, and none is set") // of Open without one
 )
 
@@ -193,7 +193,7 @@ func (r *replica) catchUp(c layout.Counters) error {
 		if errors.Is(err, commitlog.ErrNone) || err == nil && x.Chain != r.s.place.Chain {
 			err = fmt.Errorf("%w: at position %d", ErrHistory, at)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, commitlog.ErrGap) { // a log that begins later goes on from here, or has a gap there too
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ var goroutines = []string{
 	"internal/git/hosting/jobs.go",
 	"internal/events/ingest/door.go",
 	"internal/serve/relay/session.go", "internal/serve/relay/writer.go",
-	"internal/events/store/storecheck/prove.go",
+	"internal/events/store/bucketlog/reader.go", "internal/events/store/storecheck/prove.go",
 	"internal/sync/relaysync/engine.go", "internal/sync/relaysync/link.go", "internal/sync/relaysync/shell.go",
 }
 

@@ -58,8 +58,8 @@ type Log interface {
 	// Done and Refused there is none. Append tries once and keeps nothing of body.
 	Append(ctx context.Context, at Position, before Chain, body []byte) (Result, error)
 
-	// Read returns the entry at a position, and ErrNone where there is none. After any other error nothing is known. Read sees each entry whose
-	// Append has returned Done or Refused.
+	// Read returns the entry at a position, ErrNone where there is none yet, and ErrGap where there is none and later ones are. After any other
+	// error nothing is known. Read sees each entry whose Append has returned Done or Refused.
 	Read(ctx context.Context, at Position) (Entry, error)
 }
 
@@ -67,6 +67,8 @@ type Log interface {
 var (
 	ErrClosed   = errors.New("the log is closed") // nothing more will be known
 	ErrNone     = errors.New("the log has no entry at this position")
+	ErrGap      = errors.New("the log has no entry at this position, and later ones") // its beginning was removed
+	ErrHistory  = errors.New("the log has another history")                           // it was set back, or belongs to another service
 	ErrDamaged  = errors.New("an entry of the log is damaged")
 	ErrFormat   = errors.New("an entry of the log has the format of another version")
 	ErrTooLarge = fmt.Errorf("a commit has more than %d MiB, or %d keys", MaxSize>>20, MaxKeys)

@@ -45,8 +45,8 @@ func wantEntry(t testing.TB, l commitlog.Log, want commitlog.Entry) {
 
 func none(t testing.TB, l commitlog.Log) {
 	put(t, l, 2, commitlog.Chain{1}, []byte("two"), commitlog.Done)
-	for _, at := range []commitlog.Position{0, 1, 3, 20, 1<<64 - 1} {
-		if e, err := l.Read(t.Context(), at); !errors.Is(err, commitlog.ErrNone) {
+	for at, want := range map[commitlog.Position]error{0: commitlog.ErrNone, 1: commitlog.ErrGap, 3: commitlog.ErrNone, 20: commitlog.ErrNone, 1<<64 - 1: commitlog.ErrNone} {
+		if e, err := l.Read(t.Context(), at); !errors.Is(err, want) {
 			t.Errorf("position %d: %v, %v", at, e, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/graspd/graspd/internal/events/store/commitlog"
 )
@@ -60,10 +61,24 @@ func (d Directory) Read(ctx context.Context, at commitlog.Position) (commitlog.E
 	}
 	b, err := os.ReadFile(d.name(at))
 	if errors.Is(err, fs.ErrNotExist) {
-		return commitlog.Entry{}, commitlog.ErrNone
+		return commitlog.Entry{}, d.none(at)
 	}
 	if err != nil {
 		return commitlog.Entry{}, err
 	}
 	return commitlog.ParseEntry(at, b)
+}
+
+// none says why there is no entry at a position.
+func (d Directory) none(at commitlog.Position) error {
+	all, err := os.ReadDir(string(d))
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		if at > 0 && !strings.HasPrefix(f.Name(), "new-") && filepath.Join(string(d), f.Name()) > d.name(at) {
+			return commitlog.ErrGap
+		}
+	}
+	return commitlog.ErrNone
 }

@@ -99,7 +99,10 @@ func (m *Memory) Read(ctx context.Context, at commitlog.Position) (commitlog.Ent
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e, ok := m.entries[at]
-	if !ok {
+	switch {
+	case !ok && at > 0 && at < m.last():
+		return commitlog.Entry{}, commitlog.ErrGap
+	case !ok:
 		return commitlog.Entry{}, commitlog.ErrNone
 	}
 	e.Body = bytes.Clone(e.Body)
@@ -114,9 +117,13 @@ func (m *Memory) Close() {
 }
 
 // Len returns the position of the last entry.
-func (m *Memory) Len() (last commitlog.Position) {
+func (m *Memory) Len() commitlog.Position {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.last()
+}
+
+func (m *Memory) last() (last commitlog.Position) {
 	for at := range m.entries {
 		last = max(last, at)
 	}
