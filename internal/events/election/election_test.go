@@ -207,10 +207,13 @@ func TestALostTry(t *testing.T) {
 	s := follower(t, "b", 10, ofA)
 	s.pass(20 * second)
 	s.wantTries(1, "a silent leader")
-	s.pass(10 * second) // the log does not say
+	s.pass(second) // the log does not say
 	s.wantTries(0, "while it is not known")
 	s.step(election.NotLed{})
-	s.at = 11
+	s.deaf = true
+	s.pass(4 * second)
+	s.wantTries(0, "just after it has lost")
+	s.deaf, s.at = false, 11
 	s.step(election.Applied{Position: 11, Term: election.Term{Number: 4, By: "c"}})
 	s.wantLast(election.Connect{To: "c"})
 	s.did = nil
