@@ -86,7 +86,7 @@ func (a *audit) at(l *life, p store.Place) {
 func (a *audit) claim(l *life) {
 	upTo := l.s.LogPlace().Position
 	for at, x := range l.conn.mine(upTo) {
-		there, err := a.w.log.Read(context.Background(), commitlog.Position(at))
+		there, err := a.w.log.truth(commitlog.Position(at))
 		if err != nil || there.Chain != x.Chain {
 			a.problem("%s goes on after %d, where the log has something else than it wrote (%v)", l, at, err)
 		}
@@ -114,14 +114,18 @@ func (c *conn) mine(upTo uint64) map[uint64]commitlog.Entry {
 	return out
 }
 
-// ok notes an event that was acknowledged by a node, where it is to be found at once.
-func (a *audit) ok(l *life, e *nostr.Event, position uint64) {
+// ok notes an event that was acknowledged by a node, where it is to be found at once, also in the feed after the head before.
+func (a *audit) ok(l *life, e *nostr.Event, head store.Seq, position uint64) {
 	a.mu.Lock()
 	a.kept = append(a.kept, heard{id: e.ID, position: position})
 	a.mu.Unlock()
 	a.count("acknowledged")
 	if !l.has(e.ID) && !a.isUnwanted(e.ID) {
 		a.problem("%s has said OK to %s, and does not have it", l, short(e.ID))
+	}
+	entries, _, err := l.s.Since(head, 10_000)
+	if err != nil || !slices.ContainsFunc(entries, func(x store.Entry) bool { return x.Event != nil && x.Event.ID == e.ID }) && !a.isUnwanted(e.ID) {
+		a.problem("%s has said OK to %s, and does not tell of it after %d of the feed (%v)", l, short(e.ID), head, err)
 	}
 }
 

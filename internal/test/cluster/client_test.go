@@ -112,6 +112,7 @@ type published struct {
 
 // publish hands an event in. Events that others replace are found by nobody for long.
 func (c *client) publish(l *life, e *nostr.Event) published {
+	head := l.s.Head()
 	r := l.submit(func(w writer) result { return w.publish(e) })
 	c.w.say("client %d: %s of kind %d at %s: %s", c.number, short(e.ID), e.Kind, l, r)
 	replaced := e.Kind == 30018 || e.Kind == nip34.KindState || e.Kind == nip34.KindRepository
@@ -119,7 +120,7 @@ func (c *client) publish(l *life, e *nostr.Event) published {
 	case !l.pass(300, "before it answers a client", nil):
 		return published{id: e.ID}
 	case r.ok && !replaced:
-		c.w.audit.ok(l, e, r.position)
+		c.w.audit.ok(l, e, head, r.position)
 		c.seen = append(c.seen, e.ID)
 	case r.refused && !replaced:
 		c.w.audit.turnedAway(e.ID)

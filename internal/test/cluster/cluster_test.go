@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	runs   = flag.Int("runs", 10, "how many random worlds of each kind are lived")
+	runs   = flag.Int("runs", 7, "how many random worlds of each kind are lived")
 	first  = flag.Uint64("first", 0, "the seed of the first of them")
 	replay = flag.Int64("seed", -1, "live the worlds of this seed only, and tell them")
 )
@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 
 // TestStores: some nodes with a store each, whose leader writes batches and notes.
 func TestStores(t *testing.T) { worlds(t, stores) }
+
+// TestBuckets: the log lies in an object store.
+func TestBuckets(t *testing.T) { worlds(t, buckets) }
 
 // TestDoors: the leader writes through the door, with the ledger of repositories: a term is built at promotion, and dropped whole.
 func TestDoors(t *testing.T) { worlds(t, doors) }
@@ -142,8 +145,8 @@ func (w *world) everybody(k kind) {
 
 // setBack gives the nodes a log that was set back and went another way: none takes anything of it, running or at a start.
 func (a *audit) setBack() {
-	upTo := a.w.log.Len()
-	back := a.w.log.UpTo(1 + commitlog.Position(a.w.roll(int(upTo)-1)))
+	upTo := a.w.log.last()
+	back := a.w.log.upTo(1 + commitlog.Position(a.w.roll(int(upTo)-1)))
 	s, err := store.Open(store.Options{Dir: "data", FS: newDisk(), Log: back})
 	if err != nil {
 		a.problem("open beside a log that was set back: %v", err)
@@ -174,7 +177,7 @@ func (a *audit) setBack() {
 		if err := s.Close(); err != nil {
 			a.problem("%s: %v", n.name, err)
 		}
-		for what, log := range map[string]*logtest.Memory{"a longer one": back, "one as long": back.UpTo(upTo), "one that was set back": a.w.log.UpTo(upTo - 1)} {
+		for what, log := range map[string]*logtest.Memory{"a longer one": back, "one as long": back.UpTo(upTo), "one that was set back": a.w.log.upTo(upTo - 1)} {
 			o.Log = log
 			if _, err := store.Open(o); !errors.Is(err, store.ErrHistory) {
 				a.problem("%s starts with another history, %s: %v", n.name, what, err)

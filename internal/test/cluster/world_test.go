@@ -20,7 +20,7 @@ type world struct {
 	faults *dice // of the log
 	t      *testing.T
 	begun  time.Time
-	log    *logtest.Memory
+	log    shared
 	nodes  []*node
 	audit  *audit
 	build  func(*life, uint64) writer // what a leader writes with
@@ -64,6 +64,7 @@ type kind int
 const (
 	stores kind = iota
 	doors
+	buckets // as stores, with the log in an object store
 )
 
 func newWorld(t *testing.T, seed uint64, k kind, p plant) *world {
@@ -75,7 +76,9 @@ func newWorld(t *testing.T, seed uint64, k kind, p plant) *world {
 		w.build = newDoorTerm
 	}
 	w.audit = newAudit(w)
-	w.log = &logtest.Memory{Fault: w.fault}
+	if w.log = (inMemory{&logtest.Memory{Fault: w.fault}}); k == buckets {
+		w.log = newInBucket(w)
+	}
 	for i := range 3 + w.roll(3) {
 		w.nodes = append(w.nodes, &node{w: w, name: string(rune('a' + i)), disk: newDisk()})
 	}
@@ -266,8 +269,8 @@ func (w *world) unsettled() string {
 		case l.leading() != nil:
 			leaders++
 		}
-		if at := l.at(); at != uint64(w.log.Len()) {
-			return fmt.Sprintf("%s is at %d of %d", n.name, at, w.log.Len())
+		if at := l.at(); at != uint64(w.log.last()) {
+			return fmt.Sprintf("%s is at %d of %d", n.name, at, w.log.last())
 		}
 	}
 	if leaders != 1 {
