@@ -179,8 +179,12 @@ func (a *audit) setBack() {
 		}
 		for what, log := range map[string]*logtest.Memory{"a longer one": back, "one as long": back.UpTo(upTo), "one that was set back": a.w.log.upTo(upTo - 1)} {
 			o.Log = log
-			if _, err := store.Open(o); !errors.Is(err, store.ErrHistory) {
+			s, err := store.Open(o)
+			if !errors.Is(err, store.ErrHistory) {
 				a.problem("%s starts with another history, %s: %v", n.name, what, err)
+			}
+			if err == nil {
+				s.Close()
 			}
 		}
 	}
