@@ -74,6 +74,12 @@ func KeysOf(s *Store, tables string) (n int) {
 	return n
 }
 
+// BlocksRead is how many blocks of tables were asked for so far, of the disk or of the cache.
+func BlocksRead(s *Store) int64 {
+	c := s.engine.db.Metrics().BlockCache
+	return c.Hits + c.Misses
+}
+
 // TableBytes is what the tables have that are in use.
 func TableBytes(s *Store) int64 {
 	m := s.engine.db.Metrics()

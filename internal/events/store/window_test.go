@@ -222,3 +222,35 @@ func TestLargeEventsAreReadByThemselves(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Events that stand far apart in the log take a block each and no other one, and events that stand together share theirs.
+func TestNoBlockIsReadInVain(t *testing.T) {
+	sizes := make([]int, 1000)
+	for n := range sizes {
+		sizes[n] = 1500
+	}
+	s, events := filled(t, sizes, func(int) nostr.Kind { return 1621 })
+	store.Compact(s)
+	for _, c := range []struct {
+		name  string
+		apart int
+		most  int64 // blocks
+	}{{"far", 25, 60}, {"near", 1, 30}} {
+		var f nostr.Filter
+		for n := range 40 {
+			f.IDs = append(f.IDs, events[n*c.apart*7%len(events)].ID) // in the order of the log
+		}
+		v := s.View()
+		before, n := store.BlocksRead(s), 0
+		for _, err := range v.Query(t.Context(), f) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if blocks := store.BlocksRead(s) - before; n != 40 || blocks > c.most {
+			t.Errorf("%s: %d events took %d blocks", c.name, n, blocks)
+		}
+		v.Close()
+	}
+}

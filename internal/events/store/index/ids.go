@@ -16,14 +16,12 @@ func (r Reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(
 	q.checkKind = q.kinds != nil
 	q.checkEvent = q.filter.Authors != nil || len(q.tags) > 0
 	all := make([]found, 0, len(q.ids))
-	ids := slices.Clone(q.ids) // sorted, so that each is near the one before
-	slices.SortFunc(ids, nostr.ID.Compare)
 	it, err := r.From.NewIter(&pebble.IterOptions{LowerBound: []byte{layout.TableID}, UpperBound: []byte{layout.TableID + 1}})
 	if err != nil {
 		return err
 	}
 	defer CloseAfter(it.Close, &err)
-	for _, id := range ids {
+	for _, id := range slices.Backward(q.ids) { // forward, the iterator would step over some ids before it searches, mostly in vain
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -73,7 +73,9 @@ func newQuery(f nostr.Filter) *query {
 	if f.Limit != nil {
 		q.limit = *f.Limit
 	}
-	q.ids, q.kinds = unique(f.IDs), unique(f.Kinds)
+	q.ids, q.kinds = slices.Clone(f.IDs), unique(f.Kinds)
+	slices.SortFunc(q.ids, nostr.ID.Compare) // so that each is near the one before
+	q.ids = slices.Compact(q.ids)
 	for _, t := range f.Tags {
 		set := tagSet{t.Name, make(map[layout.Hash]bool, len(t.Values))}
 		for _, v := range t.Values {

@@ -16,6 +16,7 @@ const (
 	maxWindow   = 32
 	windowBytes = 256 << 10 // bytes read ahead at once, and the event that exceeds these; no larger event is read ahead
 	largeStep   = 512       // bytes of a larger event that count as a step of work
+	nearby      = 4         // entries of the log over which an iterator steps before it searches
 )
 
 // window has what a query found and has not yielded yet. It reads its events together, in the order of the log, where events that came at about
@@ -97,26 +98,46 @@ func (w *window) read() (err error) {
 		w.order = append(w.order, i)
 	}
 	slices.SortFunc(w.order, func(a, b int) int { return cmp.Compare(w.rows[a].row.Seq, w.rows[b].row.Seq) })
-	for _, i := range w.order {
-		if len(w.json) > windowBytes {
-			break
+	for rest := w.order; len(rest) > 0; {
+		run := w.lastRun(rest)
+		for _, i := range run {
+			if len(w.json) > windowBytes {
+				return nil
+			}
+			if err := w.readOne(i); err != nil {
+				return err
+			}
 		}
-		key := layout.LogKey(w.rows[i].row.Seq)
-		if !w.it.SeekPrefixGE(key) || !bytes.Equal(w.it.Key(), key) {
-			continue
-		}
-		v, err := w.it.ValueAndErr()
-		if err != nil {
-			return err
-		}
-		if len(v) > windowBytes {
-			continue
-		}
-		start := len(w.json)
-		w.json = append(w.json, v...)
-		w.place[i] = extent{start, len(w.json)}
+		rest = rest[:len(rest)-len(run)]
 	}
 	return w.it.Error()
+}
+
+// lastRun returns the last of the rows that stand near each other in the log. Runs are read from the last to the first, and the rows of a run
+// forward: when an iterator is told to go forward it first steps over some entries, which leads into another block of the log in vain where the
+// next row is far, and saves a search where it is near.
+func (w *window) lastRun(order []int) []int {
+	from := len(order) - 1
+	for from > 0 && w.rows[order[from]].row.Seq-w.rows[order[from-1]].row.Seq <= nearby {
+		from--
+	}
+	return order[from:]
+}
+
+// readOne reads the event of one row.
+func (w *window) readOne(i int) error {
+	key := layout.LogKey(w.rows[i].row.Seq)
+	if !w.it.SeekPrefixGE(key) || !bytes.Equal(w.it.Key(), key) {
+		return w.it.Error()
+	}
+	v, err := w.it.ValueAndErr()
+	if err != nil || len(v) > windowBytes {
+		return err
+	}
+	start := len(w.json)
+	w.json = append(w.json, v...)
+	w.place[i] = extent{start, len(w.json)}
+	return nil
 }
 
 // close closes the window. The bytes of rows that it yielded are not valid any more.

@@ -52,6 +52,7 @@ func (t Tuning) Options() *pebble.Options {
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		p.Levels[i].FilterType = pebble.TableFilter
 		p.Levels[i].BlockSize = 8 << 10
+		p.Levels[i].IndexBlockSize = 64 << 10 // one for a table: an index of two levels is searched anew for each key
 		p.Levels[i].Compression = func() *block.CompressionProfile { return logCompression }
 	}
 	p.Experimental.SpanPolicyFunc = spans
