@@ -22,7 +22,9 @@ const (
 type world struct {
 	options
 	report  report
-	dir     string // all files
+	before  string   // the page of before
+	worse   []string // rows that are worse than there, and may not be
+	dir     string   // all files
 	w       io.Writer
 	began   time.Time
 	proxy   *proxy
@@ -36,6 +38,10 @@ type world struct {
 }
 
 func newWorld(o options, w io.Writer) (*world, error) {
+	before, err := pageBefore(o.root)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "graspd-bench")
 	if err != nil {
 		return nil, err
@@ -44,7 +50,7 @@ func newWorld(o options, w io.Writer) (*world, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	x := &world{options: o, dir: dir, w: w, began: time.Now(), proxy: p, towns: map[int]string{}}
+	x := &world{options: o, before: before, dir: dir, w: w, began: time.Now(), proxy: p, towns: map[int]string{}}
 	x.closers = append(x.closers, p.leave)
 	x.report.command = strings.TrimSpace("make bench " + benchArgs(o))
 	x.report.head = append(x.report.head, machine())

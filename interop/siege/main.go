@@ -15,8 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/graspd/graspd/interop/page"
 )
 
 func main() {
@@ -49,6 +47,7 @@ type options struct {
 	lasts  time.Duration // of each attack
 	events int           // that each relay holds before
 	into   string        // file with a place for the report; "" is none
+	json   bool          // print the honest client's figures as JSON, in place of the report
 }
 
 func parse(args []string, w io.Writer) (options, error) {
@@ -61,6 +60,7 @@ func parse(args []string, w io.Writer) (options, error) {
 	f.DurationVar(&o.lasts, "for", 20*time.Second, "how long each attack lasts")
 	f.IntVar(&o.events, "events", 20_000, "events that the relay holds before")
 	f.StringVar(&o.into, "into", "", "file that holds the report of the last time, which is replaced")
+	f.BoolVar(&o.json, "json", false, "print the honest client's figures as JSON, in place of the report")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -79,8 +79,8 @@ func parse(args []string, w io.Writer) (options, error) {
 		return o, errors.New("-for is at least a second")
 	case o.events < 300:
 		return o, errors.New("-events is at least 300")
-	case o.into != "" && o.only != nil:
-		return o, errors.New("-into is for a report of all attacks, without -only")
+	case o.into != "" && (o.only != nil || o.json):
+		return o, errors.New("-into is for a report of all attacks, without -only and -json")
 	}
 	_, err := os.Stat(o.binary)
 	return o, err
@@ -115,12 +115,8 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 		}
 		fmt.Fprintln(w, row.line())
 	}
-	text := r.markdown()
-	fmt.Print(text)
-	if o.into != "" {
-		if err := page.Replace(o.into, "siege", text); err != nil {
-			return err
-		}
+	if err := r.print(os.Stdout); err != nil {
+		return err
 	}
 	if lost != nil {
 		return fmt.Errorf("the relay did not survive %s as it was before", strings.Join(lost, ", "))

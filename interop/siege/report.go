@@ -1,11 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/graspd/graspd/interop/page"
 )
 
 // row is what came of one attack.
@@ -51,19 +55,26 @@ const (
 	mostWait  = 250 * time.Millisecond
 )
 
+// asked is one kind of what the honest client asks for, without the attack and under it.
+type asked struct {
+	what          string
+	before, under sample
+}
+
+func (r row) requests() []asked {
+	return []asked{
+		{"publish", r.before.publish, r.under.publish}, {"query", r.before.query, r.under.query}, {"push", r.before.push, r.under.push},
+		{"clone", r.before.clone, r.under.clone}, {"page", r.before.page, r.under.page},
+	}
+}
+
 // misses says what honest parties bear beyond that, and what became of graspd; nothing where the bound is met. Nobody honest may be refused.
 func (r row) misses() string {
 	all := slices.Clone(r.left)
 	if r.died != "" {
 		all = append(all, "graspd ended: "+r.died)
 	}
-	for _, x := range []struct {
-		what          string
-		before, under sample
-	}{
-		{"publish", r.before.publish, r.under.publish}, {"query", r.before.query, r.under.query}, {"push", r.before.push, r.under.push},
-		{"clone", r.before.clone, r.under.clone}, {"page", r.before.page, r.under.page},
-	} {
+	for _, x := range r.requests() {
 		if bound := max(mostTimes*x.before.took.within(0.99), mostWait); x.under.took.within(0.99) > bound {
 			all = append(all, fmt.Sprintf("%s: p99 %s, may be %s", x.what, span(x.under.took.within(0.99)), span(bound)))
 		}
@@ -119,6 +130,31 @@ func (r report) fewest() string {
 		}
 	}
 	return "at least " + strings.Join(all, ", ")
+}
+
+// print prints the report, and puts it into the file that holds the last one; or it prints the figures alone.
+func (r report) print(w io.Writer) error {
+	if r.json {
+		return json.NewEncoder(w).Encode(r.figures())
+	}
+	text := r.markdown()
+	if _, err := io.WriteString(w, text); err != nil || r.into == "" {
+		return err
+	}
+	return page.Replace(r.into, "siege", text)
+}
+
+// figures are those of each attack and kind of request.
+func (r report) figures() (all []page.Figure) {
+	for _, w := range r.rows {
+		for _, x := range w.requests() {
+			if len(x.before.took) > 0 && len(x.under.took) > 0 {
+				all = append(all, page.Figure{Attack: w.name, Request: x.what, Unanswered: x.under.failed,
+					Before: x.before.took.within(0.5), Under: x.under.took.within(0.5), Slowest: x.under.took.within(0.99)})
+			}
+		}
+	}
+	return all
 }
 
 // markdown is the whole report.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 func TestCommandLine(t *testing.T) {
 	for _, bad := range [][]string{
 		{"-only", "nothing"}, {"-only", "pings,"}, {"-for", "1ms"}, {"-events", "10"}, {"x"}, {"-graspd", "/nowhere"}, {"-for", "x"},
-		{"-graspd", "siege_test.go", "-only", "pings", "-into", "x.md"},
+		{"-graspd", "siege_test.go", "-only", "pings", "-into", "x.md"}, {"-graspd", "siege_test.go", "-json", "-into", "x.md"},
 	} {
 		if _, err := parse(bad, &bytes.Buffer{}); err == nil {
 			t.Errorf("%q is taken", bad)
@@ -161,6 +162,36 @@ func TestReport(t *testing.T) {
 		if !strings.Contains(l, "publish 1.0 ms / 1.0 ms -> ") {
 			t.Error(l)
 		}
+	}
+}
+
+// The figures are told for the bench too, of what was measured both without the attack and under it.
+func TestFigures(t *testing.T) {
+	both := watched{publish: sample{took: delays{3, 1, 2}}, query: sample{took: delays{4}}}
+	r := report{options: options{json: true}, rows: []row{
+		{attack: pings, before: both, under: watched{publish: sample{took: delays{30, 10, 20}, failed: 2}}},
+		{attack: overlapping, before: both, under: both},
+	}}
+	var out bytes.Buffer
+	if err := r.print(&out); err != nil {
+		t.Fatal(err)
+	}
+	var got []page.Figure
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := []page.Figure{
+		{Attack: "pings", Request: "publish", Before: 2, Under: 20, Slowest: 30, Unanswered: 2},
+		{Attack: "overlapping", Request: "publish", Before: 2, Under: 2, Slowest: 3},
+		{Attack: "overlapping", Request: "query", Before: 4, Under: 4, Slowest: 4},
+	}
+	if !slices.Equal(got, want) || got[0].Ratio() != 10 {
+		t.Errorf("%+v", got)
+	}
+	out.Reset()
+	r.json = false
+	if err := r.print(&out); err != nil || out.String() != r.markdown() {
+		t.Errorf("%v: %s", err, &out)
 	}
 }
 
