@@ -17,6 +17,7 @@
 //   - lru: what was asked for last, within a bound of its cost
 //   - objects: what is asked of an object store, and a trial of one
 //   - objects/objecttest: an object store for tests, and what every one must do, as tests
+//   - objects/s3: an object store that speaks the protocol of Amazon S3
 //   - publicnet: connections to where strangers' URLs lead: the public network alone
 //   - safetext: strangers' words: cut, escaped, and on pages in the order that they have
 //   - sleep: waiting for some time, for as long as somebody wants what comes after
