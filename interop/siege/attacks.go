@@ -41,7 +41,7 @@ var attacks = []attack{
 	nestedTags, longSizes, pulled,
 	leftOutBases, largeCommits, keptPacks, smallAsks,
 	manyCommands, manyPrefixes, manyHaves, manySizes, advertised,
-	tildes, slowHistories, searches,
+	tildes, slowHistories, slowPatches, searches, liveSearches,
 	codePages, reviewPages, archives,
 	trickling, heldTurns, fewFiles, silentConnections,
 	coMaintainers, slowCoMaintainers, newRepositories, takenAway,

@@ -104,3 +104,69 @@ var searches = attack{
 		})
 	},
 }
+
+// liveSearches has new events searched that are large, for words of which each but one is in them.
+var liveSearches = attack{
+	name:  "live-searches",
+	does:  "9 addresses, 10 connections each: subscriptions with 1,280 filters that search new issues for 85 words, and issues of 120 KB that have all of these but one",
+	bound: "who asked for more than a few looks at a new event has them in their own time, and pays for them",
+	strike: func(ctx context.Context, s *scene) error {
+		var there []string
+		for n := 10; n < 94; n++ {
+			there = append(there, fmt.Sprint(n))
+		}
+		words := strings.Join(there, " ")
+		filter := `,{"kinds":[1621],"search":"` + words + ` zz","limit":0}`
+		long := strings.Repeat("1a2a3a4a5a6a7a8a9a ", 6200) + words
+		return crowd(ctx, s, addresses(9), 10, func(ctx context.Context, c *stranger, number int) bool {
+			for i := range 64 {
+				if !c.send(1, text(fmt.Appendf(nil, `["REQ","%d"%s]`, i, strings.Repeat(filter, 20)))) {
+					return false
+				}
+			}
+			by := fmt.Sprint("searcher", number)
+			repository := announce(by, "searched", "")
+			for more := []*nostr.Event{repository}; ; more = []*nostr.Event{sign(by, 1621, "an issue ", nostr.Tag{"a", repository.Address()}, nostr.Tag{"subject", long})} {
+				for _, e := range more {
+					if !c.send(1, text(fmt.Appendf(nil, `["EVENT",%s]`, e.AppendJSON(nil)))) {
+						return false
+					}
+				}
+				if sleep(ctx, time.Second) != nil {
+					return false
+				}
+			}
+		})
+	},
+}
+
+// slowPatches has patches and files shown that are slow to read.
+var slowPatches = attack{
+	name:  "slow-patches",
+	hosts: true,
+	does:  "one address, 14 at a time: pages of patches whose names of files are 120 KB of spaces, each another one, of files of 127 KB in a language within another one, and of 2,000 tags whose names have 50 numbers",
+	bound: "what libraries read is cut to what they read in time beforehand; who asks pays for the time; an address has few of the places where pages are made",
+	prepare: func(ctx context.Context, s *scene) error {
+		tip, objects := textOf("page.svelte", strings.Repeat("<", 127<<10))
+		refs := []ref{{mainRef, tip}}
+		for i := range 2000 {
+			refs = append(refs, ref{"refs/tags/v" + strings.Repeat("1.", 49) + fmt.Sprint(i), tip})
+		}
+		return s.settleRefs(ctx, newPlace("patcher", "text"), packOf(objects...).end(), refs...)
+	},
+	strike: func(ctx context.Context, s *scene) error {
+		p := newPlace("patcher", "text")
+		return callers(ctx, s, addresses(1), 14, func(ctx context.Context, c *caller, n int64) {
+			path := p.path + []string{"/blob/main/page.svelte", "/tags", "", ""}[n%4]
+			if n%4 > 1 {
+				e := sign("patcher", 1617, fmt.Sprintf("From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\nFrom: a <a@b>\nSubject: [PATCH] %d\n\ndiff --git a/x%sy\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
+					n, strings.Repeat(" ", 120<<10)), nostr.Tag{"a", p.announcement().Address()}, nostr.Tag{"t", "root"})
+				l := &line{url: s.url, from: c.from}
+				_ = publishEach(ctx, l, e) // the page is asked for all the same
+				l.down()
+				path += "/patches/" + nip19.Note(e.ID)
+			}
+			_ = c.page(ctx, path) // it is counted
+		})
+	},
+}

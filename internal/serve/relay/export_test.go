@@ -192,6 +192,9 @@ func (c *cork) Release() error { return c.release() }
 // HeldBytes is what waits to be sent together.
 const HeldBytes = corkBytes
 
+// LeaveFinding leaves so many turns to find out what new events match.
+func (r *Relay) LeaveFinding(n int) (restore func()) { return leaveOf(r.pools.finding, n) }
+
 // LargeBytes is what large events that are being sent take.
 func (r *Relay) LargeBytes() int { return allLargeBytes - int(r.pools.large.Left()) }
 

@@ -1,6 +1,11 @@
 package relay
 
 import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -86,20 +91,42 @@ func (s *session) sendMatching(seq store.Seq, e *nostr.Event, subs []*subscripti
 	return nil
 }
 
-// matches reports whether one of the filters wants the event. Where that is much work, the client's address pays for it first.
+// matches reports whether one of the filters wants the event.
 func (s *session) matches(sub *subscription, x *subject) (bool, error) {
 	for _, f := range sub.filters {
 		if !f.near(x) {
 			continue
 		}
 		if n := f.steps(x); n > stepsBeside {
-			if err := s.matching(n); err != nil {
-				return false, err
+			if wanted, err := s.meets(f, x, n); err != nil || wanted {
+				return wanted, err
 			}
-		}
-		if f.meets(x) {
+		} else if f.meets(x) {
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// finder finds out in so many steps whether an event that is near meets a filter.
+type finder func(f *liveFilter, x *subject, steps int) (bool, error)
+
+// newFinder makes a finder for which the party pays first. Then it waits for its turn among all who have so much work done.
+func newFinder(work context.Context, turns *fair.Account, party fair.Party, pay store.Meter) finder {
+	return func(f *liveFilter, x *subject, steps int) (bool, error) {
+		if err := pay(steps); err != nil {
+			return false, err
+		}
+		turn, err := turns.Wait(work, party, 1)
+		if _, full := errors.AsType[fair.Refusal](err); full {
+			return false, tooManyLooks
+		}
+		if err != nil {
+			return false, err
+		}
+		defer turn.GiveBack()
+		began := time.Now()
+		defer func() { turns.Charge(party, time.Since(began)) }()
+		return f.meets(x), nil
+	}
 }

@@ -148,3 +148,26 @@ func TestFiltersThatAreLookedAtArePaidFor(t *testing.T) {
 		}
 	})
 }
+
+// TestSessionsFindOutInTurns: sessions that have much to find out take turns, and nobody else waits for these.
+func TestSessionsFindOutInTurns(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		w.put(t, announcement())
+		c, honest := w.dialFrom(t, stranger), w.dialFrom(t, elsewhere)
+		defer c.close()
+		defer honest.close()
+		search, text := longSearch()
+		c.send(t, `["REQ","c",{"kinds":[1621],"search":"`+search+`","limit":0}]`)
+		c.expect(t, `["EOSE","c"]`)
+		honest.send(t, `["REQ","h",{"kinds":[1621],"search":"w49","limit":0}]`)
+		honest.expect(t, `["EOSE","h"]`)
+		restore := w.relay.LeaveFinding(0)
+		w.put(t, issue(time.Now().Unix(), "", nostr.Tag{"subject", text}))
+		c.idle(t, time.Minute)
+		w.put(t, issue(time.Now().Unix(), "short", nostr.Tag{"subject", "w49"}))
+		restore()
+		if got := c.read(t); !strings.HasPrefix(got, `["EVENT","c"`) {
+			t.Errorf("%.100s", got)
+		}
+	})
+}

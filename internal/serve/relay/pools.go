@@ -5,13 +5,20 @@ import (
 	"github.com/graspd/graspd/internal/serve/front"
 )
 
-// pools holds the pools of memory that clients share.
+// pools holds what clients share: pools of memory, and turns.
 type pools struct {
 	filters  *fair.Account // bytes of filters
 	records  *fair.Account // records of the sets of reconciliations
 	messages *fair.Account // bytes of messages being read, beyond the first freeBytes of each
 	large    *fair.Account // bytes of large events being sent
+	finding  *fair.Account // turns to find out with much work what new events match
 }
+
+// Bounds of sessions that wait for such a turn, of all clients and of one.
+const (
+	mostFinding    = 4096
+	mostFindingOne = 256
+)
 
 func newPools(f *front.Front, l Limits) pools {
 	return pools{
@@ -22,5 +29,6 @@ func newPools(f *front.Front, l Limits) pools {
 		}),
 		messages: f.NewAccount(fair.Config{Name: "bytes of messages", Total: allMessageBytes, Address: addressMessageBytes, Little: 2 * int64(l.MessageBytes)}),
 		large:    f.NewAccount(fair.Config{Name: "bytes of large events", Total: allLargeBytes, Address: addressLargeBytes, Little: 4 * largeEvent}),
+		finding:  f.NewAccount(fair.Config{Name: "turns to match new events", Total: int64(halfOfProcessors()), Places: mostFinding, PlacesOne: mostFindingOne}),
 	}
 }

@@ -110,7 +110,7 @@ func New(c Config) (*Relay, error) {
 		dispatcher:  newDispatcher(c.Store, c.Faults),
 		reconciles:  newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),
 		counting:    make(semaphore, counters),
-		parsing:     make(semaphore, parsers()),
+		parsing:     make(semaphore, halfOfProcessors()),
 		front:       c.Front,
 		pools:       pools,
 		buffers:     newRecycled(freeBytes),

@@ -24,8 +24,8 @@ const (
 func terms(search string) (out []string) {
 	for rest := fold(search); rest != ""; {
 		var word string
-		switch i := strings.IndexAny(rest, quotes); {
-		case i == 0:
+		switch {
+		case beginsQuoted(rest):
 			phrase, after, closed := cutQuoted(rest)
 			if !closed { // a quote that nothing closes is none
 				rest = phrase
@@ -35,7 +35,7 @@ func terms(search string) (out []string) {
 		default:
 			word, rest, _ = strings.Cut(rest, " ")
 			if key, value, ok := strings.Cut(word, ":"); ok && isKey(key) {
-				if strings.IndexAny(value, quotes) == 0 {
+				if beginsQuoted(value) {
 					_, rest, _ = cutQuoted(value + " " + rest)
 					continue
 				}
@@ -55,6 +55,11 @@ func terms(search string) (out []string) {
 
 // quotes are the characters around a phrase.
 const quotes = "\"\u201c\u201d\u201e"
+
+func beginsQuoted(s string) bool {
+	r, n := utf8.DecodeRuneInString(s)
+	return n > 0 && strings.ContainsRune(quotes, r)
+}
 
 // cutQuoted returns what stands between the quote at the beginning of s and the next one, and what follows; without another quote all after the
 // first.

@@ -22,6 +22,6 @@ func (p semaphore) acquire(ctx context.Context) error {
 // release gives a token back.
 func (p semaphore) release() { <-p }
 
-// parsers returns how many large messages the relay parses at the same time: half as many as there are processors, so that the other half is
-// free for everything else.
-func parsers() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+// halfOfProcessors is how many large messages the relay parses, and in how many sessions it finds out with much work what new events match, at the
+// same time: the other half is free for everything else.
+func halfOfProcessors() int { return max(1, runtime.GOMAXPROCS(0)/2) }

@@ -33,7 +33,7 @@ type session struct {
 	buf        []byte                  // the frame in hand; owned by the writer
 	challenged bool                    // the client has its challenge; owned by the writer
 	quiet      quiet
-	matching   store.Meter // pays for finding out what live events match; owned by the writer
+	meets      finder // finds out with much work what live events match; owned by the writer
 
 	// Owned by the dispatcher.
 	hits      []hit
@@ -75,7 +75,7 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 	}
 	defer s.relay.leave(s)
 	s.cork.pace = func() { s.pay.paceBytes(work) }
-	s.matching = s.pay.slowed(work, math.MaxInt)
+	s.meets = newFinder(work, s.relay.pools.finding, s.visitor.Party(), s.pay.slowed(work, math.MaxInt))
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		err := s.contained(func() error { return s.write(ctx, work) })

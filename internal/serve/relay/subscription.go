@@ -54,8 +54,11 @@ func costOf(filters []nostr.Filter) int {
 	return cost
 }
 
+// bytesOfValue is how many bytes of a search are as much work to read as a value.
+const bytesOfValue = 8
+
 func countValues(f *nostr.Filter) int {
-	n := len(f.IDs) + len(f.Authors) + len(f.Kinds)
+	n := len(f.IDs) + len(f.Authors) + len(f.Kinds) + len(f.Search)/bytesOfValue
 	for _, t := range f.Tags {
 		n += len(t.Values)
 	}

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -45,5 +46,17 @@ func TestATextIsSearchedManyTimes(t *testing.T) {
 	}
 	if f.words = terms("Words"); !f.meets(x) {
 		t.Error("a word is not found")
+	}
+}
+
+// BenchmarkTerms reads searches of as many words as there may be, and half of such.
+func BenchmarkTerms(b *testing.B) {
+	for _, n := range []int{127, 255} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			search := strings.Repeat("a ", n/2)
+			for b.Loop() {
+				terms(search)
+			}
+		})
 	}
 }
