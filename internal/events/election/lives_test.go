@@ -42,7 +42,6 @@ type net struct {
 	nodes []*process
 	apart map[[2]string]bool // who does not hear whom; the log is ""
 	lines []string
-	calm  bool
 }
 
 // process is a node's process, over all its lives.

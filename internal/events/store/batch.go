@@ -38,12 +38,6 @@ type Batch struct {
 	closed bool
 }
 
-// leaver takes events that are served out of the log.
-type leaver interface {
-	Remove(id nostr.ID, why layout.Reason) error
-	takeOut(e *nostr.Event, at layout.Row, why layout.Reason) error
-}
-
 // newBatch puts the parts together on a draft.
 func newBatch(d *draft) *Batch {
 	s := d.s

@@ -15,7 +15,7 @@ type deletions struct {
 	marks  *marks
 	waits  *waits
 	memory *memory
-	stored leaver
+	stored *Batch
 
 	used bool // the deletion that was looked at last has removed something
 }

@@ -24,7 +24,7 @@ type unused struct {
 	*draft
 	marks     *marks
 	deletions *deletions
-	stored    leaver
+	stored    *Batch
 
 	ageFrom int64 // no unused deletion is due before this; the store's own once committed
 }

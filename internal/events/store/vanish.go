@@ -12,7 +12,7 @@ type vanishing struct {
 	deletions *deletions
 	waits     *waits
 	memory    *memory
-	stored    leaver
+	stored    *Batch
 }
 
 // applyVanish puts a request in force and leaves the work to Purge. Only the newest request of an author stays: it asks

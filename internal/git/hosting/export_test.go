@@ -80,6 +80,9 @@ func (h *Host) Looking(least int) func(now time.Time) (of []string) {
 // ShrinkTrash looks whether something has to go from the trash.
 func (h *Host) ShrinkTrash(ctx context.Context) error { return h.shrinkTrash(ctx) }
 
+// Visit notes a repository for a look.
+func (h *Host) Visit(of nip34.Address) { h.visited.add(of) }
+
 // Visited takes the repository whose turn it is to be looked at.
 func (h *Host) Visited() (nip34.Address, bool) { return h.visited.take() }
 

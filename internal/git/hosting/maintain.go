@@ -6,45 +6,49 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// mostVisited bounds the repositories that wait for a look since a fetch. Those beyond it wait for their next fetch.
-const mostVisited = 10_000
+// Bounds of the repositories that wait for a look since a fetch or a push, all and those of one owner. Those beyond wait for their next fetch.
+const (
+	mostVisited    = 10_000
+	mostVisitedOne = mostVisited / 2
+)
 
-// visited has the repositories that clients fetched from since the last look at them, in the order of the first such fetch: packs are combined
-// for those who fetch.
+// visited has the repositories that clients fetched from since the last look at them: packs are combined for those who fetch. Owners take turns, and
+// of one owner that repository comes first from which somebody fetched first.
 type visited struct {
-	mu    sync.Mutex
-	known map[nip34.Address]bool
-	list  []nip34.Address
+	mu      sync.Mutex
+	known   map[nip34.Address]bool
+	waiting fair.Turns[nostr.PubKey, nip34.Address]
 }
 
 func (v *visited) add(of nip34.Address) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.known[of] || len(v.list) >= mostVisited {
+	if v.known[of] || len(v.known) >= mostVisited || len(v.waiting.Waiting(of.PubKey)) >= mostVisitedOne {
 		return
 	}
 	if v.known == nil {
 		v.known = map[nip34.Address]bool{}
 	}
 	v.known[of] = true
-	v.list = append(v.list, of)
+	v.waiting.Push(of.PubKey, of)
 }
 
 func (v *visited) take() (of nip34.Address, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.list) == 0 {
+	if len(v.known) == 0 {
 		return of, false
 	}
-	of = v.list[0]
-	v.list = v.list[1:]
+	of = v.waiting.Pop()
 	delete(v.known, of)
 	return of, true
 }
