@@ -102,7 +102,7 @@ func TestHostingIsSeen(t *testing.T) {
 func TestTheURLOfARepositoryIsAPage(t *testing.T) {
 	h := hostOne(t)
 	page := read(t, h.url)
-	for _, s := range []string{"<h1>a tool</h1>", "git clone " + h.url, "git clone nostr://npub1", "<td>main</td><td><code>" + h.tip[:10], "HEAD is <code>main</code>",
+	for _, s := range []string{"<h1>a tool</h1>", "git clone " + h.url, "git clone nostr://npub1", ">main</a></td><td><code>" + h.tip[:10], "HEAD is <code>main</code>",
 		`</code> <time class="dim">` + git(t, h.dir, "log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%d") + "</time>", "<h2>README</h2>", ">one</pre>"} {
 		if !strings.Contains(page, s) {
 			t.Errorf("the page lacks %s:\n%s", s, page)

@@ -14,7 +14,7 @@ import (
 // them brought nothing of.
 func isKindsProbe(r peer.Request) bool {
 	f := r.Filters[0]
-	return r.Class != peer.Live && len(f.Kinds) == 16 && *f.Limit == 5
+	return r.Class != peer.Live && len(f.Kinds) == 17 && *f.Limit == 5
 }
 
 // probes counts them.
@@ -82,7 +82,7 @@ func TestKindsAreAddedWhereTheyAreDemanded(t *testing.T) {
 	if s := d.peer.Status(); refused != 2 || s.Phase != "live" || s.Failures != 0 {
 		t.Errorf("refused %d times, %+v", refused, s)
 	}
-	if n := kindsOf(d.following(), 'E'); n != 15 {
+	if n := kindsOf(d.following(), 'E'); n != 16 {
 		t.Errorf("live filters with %d kinds", n)
 	}
 	d.do(peer.Disconnected{Reason: "reset"})
@@ -182,7 +182,7 @@ func TestEmptiedFiltersAreFoundOut(t *testing.T) {
 			t.Errorf("a live REQ that the relay ignores: %v", r.Filters)
 		}
 	}
-	if n := kindsOf(d.following(), 'E'); n != 16 {
+	if n := kindsOf(d.following(), 'E'); n != 17 {
 		t.Errorf("live filters with %d kinds", n)
 	}
 	before := d.probes()
