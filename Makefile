@@ -59,7 +59,7 @@ nightly: ## the tests of every package, or of PACKAGES, RUNS times under load; s
 scale: ## the engine at the sizes that it is made for, with a report
 	go test -run '^TestScale$$' -v -count=1 ./internal/sync/peer -args -scale
 
-sim: ## RUNS random worlds of whole relays from seed FIRST on, ten times as many of git servers, five times as many of nodes that share a log; or the world of SEED, told as it goes
+sim: ## RUNS random worlds of whole relays from seed FIRST on, ten times as many of git servers, half as many of each kind of nodes that share a log; or the world of SEED, told as it goes
 ifdef SEED
 	go test -count=1 -run '^TestWorlds$$' -v ./internal/test/sim -args -seed $(SEED)
 else
@@ -68,7 +68,7 @@ else
 	go test -count=1 -run '^Test(Worlds|RandomDaysOf.*|TwoArchivesForAMonth)$$' -timeout 24h ./internal/test/sim -args -first $$(( $(FIRST) + $(RUNS) / 2 )) -runs $$(( ($(RUNS) + 1) / 2 )); other=$$?; wait $$one && exit $$other
 	@# Worlds of git servers take a tenth of a second each.
 	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/git/gitplan -args -first $$(( 10 * $(FIRST) + 1 )) -runs $$(( 10 * $(RUNS) ))
-	go test -count=1 -run '^Test(Stores|Buckets|Doors)$$' -timeout 24h ./internal/test/cluster -args -first $$(( 5 * $(FIRST) )) -runs $$(( 5 * $(RUNS) ))
+	go test -count=1 -run '^Test(Stores|Buckets|Doors)$$' -timeout 24h ./internal/test/cluster -args -first $(FIRST) -runs $$(( ($(RUNS) + 1) / 2 ))
 endif
 
 load: build ## many clients on loopback for LOAD (10m); the report replaces the one in the file REPORT
