@@ -65,7 +65,7 @@ func TestTheFence(t *testing.T) {
 				if other == nil {
 					t.Fatal("nobody else leads")
 				}
-				if r := <-c.later(other); !r.ok {
+				if r := <-newClient(w, 2, stores).later(other); !r.ok {
 					t.Errorf("the new leader: %s", r)
 				}
 				time.Sleep(30 * time.Second)
