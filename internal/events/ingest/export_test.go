@@ -83,3 +83,10 @@ func (c PerAddress) Take(address, d string, now time.Time) bool { return c.c.tak
 func (c PerAddress) Len() int { return len(c.c.young) + len(c.c.old) }
 
 const AccountsKept = accountsKept
+
+// How the writer waits.
+const (
+	QuietGap    = quietGap
+	QuietBurst  = quietBurst
+	ReopenEvery = reopenEvery
+)
