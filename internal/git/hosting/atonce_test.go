@@ -122,6 +122,32 @@ func TestLongPushesAreJudgedInTurns(t *testing.T) {
 	ok(w.host.HoldLong(t.Context()))() // every turn is given back
 }
 
+// A long push whose pack lacks something gives its turn back.
+func TestALongPushThatCannotBeProven(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	r := w.newRepo()
+	r.commit("one")
+	tip := r.commit("two")
+	e := w.announce(1, "tool", now)
+	var refs []string
+	p := &gitwire.Push{}
+	for i := range 65 {
+		c := gitwire.Command{Ref: fmt.Sprint("refs/heads/", i), New: ok(gitwire.ParseObjectID([]byte(tip)))}
+		p.Commands, refs = append(p.Commands, c), append(refs, c.Ref, tip)
+	}
+	w.state(1, "tool", now, refs...)
+	got := w.host.Push(t.Context(), githttp.PushCall{
+		Of: nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: "tool"}, Push: p,
+		Pack: strings.NewReader(w.pack(r, tip+"\n^"+tip+"~1")), Progress: func(string) {},
+	})
+	if !strings.Contains(got.Unpack, "were not sent") {
+		t.Errorf("%+v", got)
+	}
+	if left := w.host.Unreturned(); len(left) > 0 {
+		t.Errorf("not given back: %q", left)
+	}
+}
+
 // reading calls a function before each read.
 type reading struct {
 	io.Reader

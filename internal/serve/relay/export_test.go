@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/events/store"
@@ -16,7 +17,8 @@ type Matcher struct {
 	subs map[int]*subscription
 	seq  store.Seq
 
-	Undecided int // of the subscriptions told of the last event
+	Undecided int   // of the subscriptions told of the last event
+	Paying    []int // for what was looked at on account of the last event
 }
 
 func NewMatcher() *Matcher {
@@ -42,8 +44,11 @@ func (m *Matcher) Match(e *nostr.Event) map[int]int {
 		m.d.match(m.seq, newSubject(e))
 	}
 	told := map[int]int{}
-	m.Undecided = 0
+	m.Undecided, m.Paying = 0, nil
 	for n, sub := range m.subs {
+		if slices.Contains(m.d.looking, sub.session) {
+			m.Paying = append(m.Paying, n)
+		}
 		for _, h := range sub.session.hits {
 			if h.maybe {
 				m.Undecided++
@@ -55,6 +60,7 @@ func (m *Matcher) Match(e *nostr.Event) map[int]int {
 		sub.session.hits = nil
 	}
 	m.d.touched = nil
+	m.d.bill()
 	return told
 }
 
