@@ -110,7 +110,7 @@ func newWorld(t testing.TB, seed uint64, c character, cfg peer.Config) *world {
 	cfg.URL, cfg.Self = here, key(77)
 	w := &world{
 		t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), door: 120, cfg: cfg, peer: peer.NewPeer(cfg), state: "idle",
-		desired: want.NewDesired(service(t), nil, want.Bounds{}), shop: newShop(seed),
+		desired: want.NewDesired(policy.Rules{Service: service(t)}, nil, want.Bounds{}), shop: newShop(seed),
 		store: map[nostr.ID]*nostr.Event{}, subs: map[string]*asked{}, used: map[string]bool{},
 		excused: map[nostr.ID]bool{}, lived: map[nostr.ID]bool{}, confirmed: map[peer.Item]bool{},
 	}

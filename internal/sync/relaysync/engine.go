@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -60,15 +61,13 @@ func New(c Config) *Engine {
 		cfg:     c,
 		dials:   make(chan struct{}, c.DialsAtOnce),
 		loads:   make(chan struct{}, c.LoadsAtOnce),
-		desired: want.NewDesired(c.Service, c.Bootstrap, want.Bounds{}),
+		desired: want.NewDesired(policy.Rules{Service: c.Service, Private: c.Guard != nil, Lists: c.Lists}, c.Bootstrap, want.Bounds{}),
 		wants:   make(map[grasp.RelayURL]*want.Want),
 		peers:   make(map[grasp.RelayURL]*shell),
 		asks:    make(chan chan []*shell), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
 		lists: make(chan listsChange, 1), calm: make(chan struct{}, 1), dialed: make(chan grasp.RelayURL, connectionsKept), window: newBatchWindow(c.BatchWindow), chunk: feedChunk,
 		whole: newWholeSet(), mailboxes: newMailboxes(c),
 	}
-	e.desired.SetLists(c.Lists)
-	e.desired.SetGuarded(c.Guard != nil)
 	return e
 }
 

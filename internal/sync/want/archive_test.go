@@ -42,7 +42,7 @@ func TestTheArchivedRelayIsAskedForAnnouncements(t *testing.T) {
 		t.Fatal(err)
 	}
 	const first, other = want.URL("wss://first.example"), want.URL("wss://other.example")
-	d := want.NewDesired(service, []want.URL{first}, want.Bounds{})
+	d := want.NewDesired(policy.Rules{Service: service}, []want.URL{first}, want.Bounds{})
 	changed := func(want ...want.URL) {
 		t.Helper()
 		got := map[string]bool{}

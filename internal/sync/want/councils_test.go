@@ -18,7 +18,7 @@ func TestCouncilsAreThoseOfWhatIsServed(t *testing.T) {
 	several, barred := 0, 0
 	for seed := range uint64(100) {
 		s := newShop(seed)
-		d := want.NewDesired(service(t), nil, want.Bounds{})
+		d := want.NewDesired(policy.Rules{Service: service(t)}, nil, want.Bounds{})
 		for range 20 {
 			for range 1 + s.Rand.IntN(8) {
 				apply(d, s.Happen())

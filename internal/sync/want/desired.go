@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/events/policy"
-	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -38,7 +37,6 @@ const revisionInterval = time.Minute
 type Desired struct {
 	bounds    Bounds
 	bootstrap []URL        // relays that count as named by every repository, without this service
-	guarded   bool         // private repositories do not count as naming the bootstrap relays
 	rules     policy.Rules // by which announcements are read
 	names     *names
 	byD       map[string][]*announced    // by identifier, each list sorted by author
@@ -62,10 +60,11 @@ type Desired struct {
 	remade   int                 // pages of activity remade since all relays got a new Want
 }
 
-// NewDesired returns an empty fold. Bootstrap relays have a Want from the start, and count as named by every repository.
-func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
+// NewDesired returns an empty fold, which reads of the rules the service, whether it is private and the lists. Bootstrap relays have a Want from the
+// start, and count as named by every repository: where the service is private (GRASP-08), by none that one of its announcements calls private.
+func NewDesired(rules policy.Rules, bootstrap []URL, b Bounds) *Desired {
 	d := &Desired{
-		rules: policy.Rules{Service: service}, bounds: b.withDefaults(), names: newNames(), leastDead: leastDead,
+		rules: rules, bounds: b.withDefaults(), names: newNames(), leastDead: leastDead,
 		byD:       make(map[string][]*announced),
 		byID:      make(map[nostr.ID]nip34.Address),
 		byAuthor:  make(map[nostr.PubKey][]*repo),
@@ -81,18 +80,15 @@ func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 		stirred:   make(map[rootNo]int64),
 	}
 	for _, u := range bootstrap {
-		if !service.Is(u) && !slices.Contains(d.bootstrap, u) {
+		if !rules.Service.Is(u) && !slices.Contains(d.bootstrap, u) {
 			d.bootstrap = append(d.bootstrap, u)
 			d.target(u).bootstrap = true
 			d.affected[u] = struct{}{}
 		}
 	}
+	d.fillFrom(rules.Lists.Archive.Hosts)
 	return d
 }
-
-// SetGuarded says whether this service is private (GRASP-08). If so, and one of the announcements of a repository calls it private, graspd
-// wants it only of relays that its announcements name. Call SetGuarded before the first Add.
-func (d *Desired) SetGuarded(guarded bool) { d.guarded, d.rules.Private = guarded, guarded }
 
 // Kinds returns the kinds of events that the fold reads.
 func Kinds() []nostr.Kind {

@@ -34,9 +34,9 @@ func TestDesiredFoldIsOneAndTheSame(t *testing.T) {
 	for seed := range uint64(300) {
 		s := newShop(seed)
 		bootstrap := []want.URL{want.URL(relay(1))}
-		all := want.NewDesired(service(t), bootstrap, tight)
+		all := want.NewDesired(policy.Rules{Service: service(t)}, bootstrap, tight)
 		all.SetLeastDead(3)
-		late := want.NewDesired(service(t), bootstrap, tight)
+		late := want.NewDesired(policy.Rules{Service: service(t)}, bootstrap, tight)
 		wants, lateWants, begun := map[want.URL]*want.Want{}, map[want.URL]*want.Want{}, false
 		now := 0
 		var lists policy.Lists
@@ -73,7 +73,7 @@ func TestDesiredFoldIsOneAndTheSame(t *testing.T) {
 				sound(t, seed, late)
 			}
 		}
-		scratch, scratchWants := want.NewDesired(service(t), bootstrap, tight), map[want.URL]*want.Want{}
+		scratch, scratchWants := want.NewDesired(policy.Rules{Service: service(t)}, bootstrap, tight), map[want.URL]*want.Want{}
 		scratch.SetLists(lists)
 		for _, e := range s.Served {
 			scratch.Add(e)
@@ -105,7 +105,7 @@ func TestDiffAddsUp(t *testing.T) {
 	told := 0
 	for seed := range uint64(100) {
 		s := newShop(seed)
-		d := want.NewDesired(service(t), nil, want.Bounds{})
+		d := want.NewDesired(policy.Rules{Service: service(t)}, nil, want.Bounds{})
 		wants, counts := map[want.URL]*want.Want{}, map[want.URL]map[want.Item]int{}
 		for now := range 20 {
 			for range 1 + s.Rand.IntN(8) {

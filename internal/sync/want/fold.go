@@ -43,7 +43,7 @@ func (d *Desired) announce(a *announced) {
 	}
 	d.carryIfFounded(a)
 	d.touch(a.at, old)
-	if d.guarded {
+	if d.rules.Private {
 		d.followAgain(a.at.D)
 	}
 }

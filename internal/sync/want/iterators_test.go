@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/test/testkit/itertest"
@@ -29,7 +30,7 @@ func TestSequencesOfTheFoldEndWithTheirReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	itertest.Seq2(t, func(context.Context) iter.Seq2[URL, *Want] {
-		d := NewDesired(service, []URL{"wss://a.example", "wss://b.example", "wss://c.example"}, Bounds{})
+		d := NewDesired(policy.Rules{Service: service}, []URL{"wss://a.example", "wss://b.example", "wss://c.example"}, Bounds{})
 		return d.Changed(time.Hour)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -32,8 +33,7 @@ func TestPrivateRepositoriesAreWantedOnlyWhereTheyAreNamed(t *testing.T) {
 		return testkit.Sign(key, at, nip34.KindRepository, "", tags...)
 	}
 	for _, guarded := range []bool{true, false} {
-		d := want.NewDesired(service, []want.URL{boot}, want.Bounds{})
-		d.SetGuarded(guarded)
+		d := want.NewDesired(policy.Rules{Service: service, Private: guarded}, []want.URL{boot}, want.Bounds{})
 		of := map[want.URL]int{}
 		expect := func(what string, want ...want.URL) {
 			t.Helper()

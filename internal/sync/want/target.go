@@ -70,7 +70,7 @@ func (d *Desired) target(u URL) *target {
 // repository a claim belongs, so any private announcement with the same identifier hides a claim.
 func (d *Desired) hides(r *repo) bool {
 	private := func(a *announced) bool { return a.private }
-	return d.guarded && (slices.ContainsFunc(r.sources, private) || r.joined == nil && slices.ContainsFunc(d.byD[r.d], private))
+	return d.rules.Private && (slices.ContainsFunc(r.sources, private) || r.joined == nil && slices.ContainsFunc(d.byD[r.d], private))
 }
 
 // relaysOf returns the relays at which graspd asks for r: the bootstrap relays unless r is hidden from them, the owner's relays, then the

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/sync/want"
@@ -21,7 +22,7 @@ type Fold struct {
 
 // NewFold folds nothing yet, under the usual bounds.
 func NewFold(t testing.TB, bootstrap ...want.URL) *Fold {
-	return &Fold{Desired: want.NewDesired(Service(t), bootstrap, want.Bounds{}), Wants: map[want.URL]*want.Want{}}
+	return &Fold{Desired: want.NewDesired(policy.Rules{Service: Service(t)}, bootstrap, want.Bounds{}), Wants: map[want.URL]*want.Want{}}
 }
 
 // AddAll folds events.
