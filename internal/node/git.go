@@ -144,7 +144,7 @@ func (n *Node) serveGit() error {
 		kept = githttp.DefaultCacheBytes
 	}
 	n.Web = githttp.New(githttp.Config{
-		Front: n.Front, Host: n.Host, Packs: n.Host.Packs(), Base: c.Service.Base(), Agent: "graspd/" + c.Version, MaxPush: c.Git.Limits.Push,
+		Front: n.Front, Host: n.Host, Packs: n.Host.Packs(), Base: c.Service.Base(), Name: c.Service.String(), Look: c.Look, Agent: "graspd/" + c.Version, MaxPush: c.Git.Limits.Push,
 		Contributors: c.Git.Contributors,
 		CacheDir:     packs, CacheBytes: max(0, kept), FlightBytes: max(leastFlights, 2*c.Git.Limits.Repository), Space: n.packSpace, Logger: c.Logger.With("component", "git"), Faults: n.faults,
 	})

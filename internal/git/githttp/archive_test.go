@@ -48,7 +48,7 @@ func (w *world) archives() string {
 }
 
 func TestArchives(t *testing.T) {
-	w := open(t, settings{Config: githttp.Config{CacheBytes: 1 << 20}})
+	w := open(t, settings{Config: githttp.Config{CacheBytes: 1 << 20, Name: "git.example.org"}})
 	dir := emptyRepository(t)
 	history(t, dir, 2, 10)
 	git(t, dir, "", "branch", "feature/<x>", "trunk~1")
@@ -82,6 +82,14 @@ func TestArchives(t *testing.T) {
 		if got := w.ask(t, "GET", "/archive/"+asked+".tar.gz", ""); got.status != want || got.head.Get("Etag") != "" {
 			t.Errorf("%q: %d %s", asked, got.status, got.body)
 		}
+	}
+	page := w.ask(t, "GET", "/archive/nothing.tar.gz", "", "Accept", "text/html,*/*;q=0.8")
+	if page.status != 404 || !strings.HasPrefix(page.head.Get("Content-Type"), "text/html") || !strings.Contains(page.body, "There is no such archive here") ||
+		!strings.Contains(page.body, "no such branch, tag or commit") || !strings.Contains(page.body, `<a href="/">All repositories of git.example.org</a>`) {
+		t.Errorf("in a browser: %d %v %s", page.status, page.head, page.body)
+	}
+	if text := w.ask(t, "GET", "/archive/nothing.tar.gz", "", "Accept", "*/*"); text.body != "404 not found: there is no such branch, tag or commit here\n" {
+		t.Errorf("for everybody else: %q", text.body)
 	}
 	for rest, want := range map[string]int{"/archive/trunk.zip": 403, "/archive": 403, "/archives/trunk.tar.gz": 403} {
 		if got := w.ask(t, "GET", rest, ""); got.status != want {

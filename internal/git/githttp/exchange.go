@@ -171,7 +171,7 @@ func (x *exchange) giveBack() {
 	}
 }
 
-// fail answers with a text.
+// fail answers with a text, or with a page that an archive is not there.
 func (x *exchange) fail(f *failure) {
 	if f.wait > 0 {
 		x.retryAfter(f.wait)
@@ -181,11 +181,14 @@ func (x *exchange) fail(f *failure) {
 		answer = Failed
 	}
 	x.count(answer)
-	if x.lfs {
+	switch {
+	case x.lfs:
 		failLFS(x.w, f)
-		return
+	case x.archives && f.status == http.StatusNotFound:
+		x.look.Missing(x.w, x.req, x.name, x.base+"/", "There is no such archive here", f.text)
+	default:
+		http.Error(x.w, fmt.Sprint(f.status, " ", f.text), f.status)
 	}
-	http.Error(x.w, fmt.Sprint(f.status, " ", f.text), f.status)
 }
 
 // retryAfter puts into the header of an answer when another try is worth it.

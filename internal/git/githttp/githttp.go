@@ -16,6 +16,7 @@ import (
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/serve/front"
+	"github.com/graspd/graspd/internal/serve/web"
 )
 
 // DefaultCacheBytes bounds the kept packs where the operator says nothing.
@@ -44,6 +45,8 @@ type Config struct {
 	Host         Host
 	Packs        Packs
 	Base         string // before the paths of repositories, escaped; "" or such as "/git"
+	Name         string // of the service, on pages
+	Look         web.Look
 	Agent        string // what the server calls itself; "" is graspd
 	Contributors bool   // take pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06)
 	MaxPush      int64  // bytes of the pack of one push; 0 is no bound
@@ -62,6 +65,8 @@ type Server struct {
 	host         Host
 	packs        Packs
 	base         string
+	name         string
+	look         web.Look
 	agent        string
 	maxPush      atomic.Int64 // bytes of a pack; 0 is no bound
 	logger       *slog.Logger
@@ -81,7 +86,7 @@ type Server struct {
 // New prepares a server. It takes its accounts from the front, which must not serve anybody yet.
 func New(c Config) *Server {
 	s := &Server{
-		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), agent: cmp.Or(c.Agent, "graspd"), contributors: c.Contributors,
+		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), name: c.Name, look: c.Look, agent: cmp.Or(c.Agent, "graspd"), contributors: c.Contributors,
 		logger: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), faults: c.Faults,
 		requests: c.Front.NewAccount(fair.Config{Name: "units of git requests", Total: 32768, Address: 4096, Little: 64}),
 		uploads: newUploads(

@@ -58,7 +58,7 @@ func fromOthers(s status.GitSync) string {
 		counted("; being fetched from other servers: ", counts{int64(s.Fetching), "fetch", "fetches"}) +
 		counted("; left alone for a while: ", counts{int64(s.Resting), "server", "servers"})
 	if s.Brought > 0 {
-		text += fmt.Sprintf("; completed by other servers: %s (%s)", events(s.Brought), s.Bytes)
+		text += fmt.Sprintf("; other servers have sent the git data of %s (%s)", events(s.Brought), s.Bytes)
 	}
 	if text == "" {
 		return ""

@@ -61,3 +61,16 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 		t.Error(b.String())
 	}
 }
+
+func TestGitDataOfOthers(t *testing.T) {
+	for want, s := range map[string]status.GitSync{
+		"": {},
+		"\nother servers have sent the git data of 1 event (2.0 MiB)\n": {Brought: 1, Bytes: 2 << 20},
+		"\nwithout git data that events name: 2 repositories; being fetched from other servers: 1 fetch; left alone for a while: 3 servers; other servers have sent the git data of 5 events (0 KiB)\n": {
+			Lacking: 2, Fetching: 1, Resting: 3, Brought: 5},
+	} {
+		if got := fromOthers(s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
