@@ -89,7 +89,7 @@ func (x *arriving) admit(to refdb.Dir) (err error) {
 func (x *arriving) end(admitted bool) {
 	switch {
 	case admitted:
-		x.h.crowded(x.a.Of, x.into)
+		_ = x.h.crowded(x.a.Of, x.into) // what comes next hears of it
 	case !x.into.IsZero():
 		x.h.visited.add(x.a.Of)
 		fallthrough

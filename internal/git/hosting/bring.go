@@ -127,8 +127,10 @@ func TooMuch(err error) bool {
 	return errors.As(err, &bound) || errors.As(err, &pack) && pack.ByLimit
 }
 
-// GaveWay reports whether a Taking failed because too much else is under way: later there may be room.
-func GaveWay(err error) bool { return errors.Is(err, errShort) || errors.Is(err, errYields) }
+// GaveWay reports whether a Taking failed because too much else is under way, or to be combined first: later there may be room.
+func GaveWay(err error) bool {
+	return errors.Is(err, errShort) || errors.Is(err, errYields) || errors.Is(err, errManyPacks)
+}
 
 // MaxBytes returns how many bytes of packs the Taking takes at most.
 func (t *Taking) MaxBytes() int64 { return t.h.quotas.limits.Load().Push }

@@ -54,12 +54,13 @@ func (h *Host) GivesWay() bool {
 	return instead != nil
 }
 
-// Unreturned names what unfinished packs have not given back, where no upload waits for its event.
+// Unreturned names what pushes have not given back: turns of long ones, and, where no upload waits for its event, the disk of unfinished packs.
 func (h *Host) Unreturned() []string {
-	if n, _ := h.uploads.size(); n > 0 {
-		return nil
+	out := h.long.Unreturned()
+	if n, _ := h.uploads.size(); n == 0 {
+		out = append(out, h.unfinished.Unreturned()...)
 	}
-	return h.unfinished.Unreturned()
+	return out
 }
 
 // Align copies to the repositories that follow one.
@@ -84,10 +85,10 @@ func (h *Host) ShrinkTrash(ctx context.Context) error { return h.shrinkTrash(ctx
 func (h *Host) Visit(of nip34.Address) { h.visited.add(of) }
 
 // Visited takes the repository whose turn it is to be looked at.
-func (h *Host) Visited() (nip34.Address, bool) { return h.visited.take() }
+func (h *Host) Visited() (nip34.Address, bool) { return toLook(0, &h.crowd, &h.visited) }
 
-// Crowded says that packs came to a repository.
-func (h *Host) Crowded(of nip34.Address, dir refdb.Dir) { h.crowded(of, dir) }
+// Crowded says that packs came to a repository, or are to come.
+func (h *Host) Crowded(of nip34.Address, dir refdb.Dir) error { return h.crowded(of, dir) }
 
 // Landing is what has the packs of a quarantine admitted, and what takes back what is counted of them.
 func (h *Host) Landing(a refdb.Arrival, q gitrepo.Quarantine) (admit func(refdb.Dir) error, undo func()) {

@@ -27,6 +27,7 @@ const (
 	PendingFull                   // the commits that wait for their events would have more than they may
 	Mixed                         // commits for events that are still to come were pushed with others, or the events came meanwhile
 	Archived                      // the repository is only archived: nobody pushes to it
+	ManyPacks                     // the repository has too many packs, which are to be combined first
 	ManyNew                       // too many new repositories came of the address, its network or the owner within an hour
 	Gone                          // the repository or its announcement has gone meanwhile
 	Busy                          // too many other pushes are under way
@@ -40,7 +41,7 @@ const Failures = int(failures)
 // String returns the failure as a word for metrics.
 func (f Failure) String() string {
 	return [...]string{"fault", "bad_pack", "large_pack", "costly_pack", "incomplete_pack", "shallow_clone", "repository_full", "owner_full", "server_full",
-		"pending_full", "mixed", "archived", "many_new", "gone", "busy", "left"}[f]
+		"pending_full", "mixed", "archived", "many_packs", "many_new", "gone", "busy", "left"}[f]
 }
 
 // reason is an error that tells whoever pushed why the push failed.

@@ -90,6 +90,7 @@ type Host struct {
 	rows       follower
 	copies     jobs // jobs that copy from a repository to others
 	payers     payers
+	crowd      visited // repositories with many packs
 	visited    visited
 	counts     counters
 	refusals   refusals

@@ -43,9 +43,10 @@ type mortal struct {
 	disk    *gitfake.Fake
 	fs      *vfs.MemFS
 	service grasp.Service
-	left    int         // calls until it is killed
-	failing bool        // its disk may fail otherwise
-	full    atomic.Bool // the store's disk fails each write
+	left    int          // calls until it is killed
+	failing bool         // its disk may fail otherwise
+	packs   atomic.Int64 // that each repository has beside its own
+	full    atomic.Bool  // the store's disk fails each write
 
 	mu    sync.Mutex
 	after *vfs.MemFS // what a kill leaves
@@ -66,7 +67,7 @@ func (m *mortal) start() {
 	ctx, cancel := context.WithCancel(m.Context())
 	rules := policy.Rules{Service: m.service, Git: true}
 	m.store = ok(store.Open(store.Options{Dir: "data", FS: m.watched(), Rules: rules.Fingerprint()}))
-	c := hosting.Config{Disk: m.disk, Store: m.store, Service: m.service}
+	c := hosting.Config{Disk: crowd{m.disk, &m.packs}, Store: m.store, Service: m.service}
 	c.Ledger = hosting.NewLedger(c)
 	m.door = ingest.New(ingest.Config{Store: m.store, Rules: rules, Verifier: anything{}, Ledger: c.Ledger})
 	c.Door = m.door
@@ -86,6 +87,17 @@ func (m *mortal) start() {
 			m.Error(err)
 		}
 	}
+}
+
+// crowd is a disk whose repositories have more packs than came.
+type crowd struct {
+	*gitfake.Fake
+	more *atomic.Int64
+}
+
+func (c crowd) Size(repo gitrepo.ID) (bytes, packs int64, err error) {
+	bytes, packs, err = c.Fake.Size(repo)
+	return bytes, packs + c.more.Load(), err
 }
 
 // watched is the store's disk.
@@ -492,6 +504,76 @@ func TestAnUploadIsNotDroppedBeforeItWasTaken(t *testing.T) {
 			m.end()
 		})
 	}
+}
+
+// Nothing more comes to a repository with too many packs until these are combined, and then what came meanwhile is taken.
+func TestTooManyPacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := toldStory(t, nil)
+		m := s.mortal
+		m.failing = true
+		pulls, _ := s.uploads()
+		next := m.Commit("more")
+		want := map[string]gitwire.ObjectID{"refs/heads/main": next}
+		state := m.event(1, nip34.KindState, s.states[2].CreatedAt+1, nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", next.String()})
+		m.publish(state)
+		m.packs.Store(1000)
+		if m.push(s.first, want) || m.host.Stats().Failures[hosting.ManyPacks] != 1 {
+			t.Errorf("a push: %v", m.host.Stats().Failures)
+		}
+		if _, err := m.host.Take(t.Context(), refdb.Lack{Repository: m.row(s.first)}, ""); !hosting.GaveWay(err) || hosting.TooMuch(err) {
+			t.Errorf("from another server: %v", err)
+		}
+		for _, e := range pulls {
+			m.publish(e)
+		}
+		time.Sleep(3 * time.Minute)
+		if s.served(pulls[0]) || s.served(pulls[1]) || s.served(state) {
+			t.Error("packs have come")
+		}
+		m.packs.Store(0)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if !s.served(pulls[0]) || !s.served(pulls[1]) || !m.push(s.first, want) || !s.served(state) {
+			t.Error("something is not taken when there is room again")
+		}
+		m.end()
+	})
+}
+
+// Repositories that are crowded and those from which clients fetched are looked at in turns.
+func TestWhoIsLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var looks atomic.Pointer[[]gitrepo.ID]
+		s := newStory(newMortal(t))
+		s.disk.Fail = func(of string, repo gitrepo.ID) error {
+			if of != "Maintain" {
+				return nil
+			}
+			if all := looks.Load(); all != nil {
+				*all = append(*all, repo)
+			}
+			return errKilled
+		}
+		s.start()
+		s.tell(0)
+		m := s.mortal
+		time.Sleep(time.Minute)
+		m.packs.Store(100)
+		first, second := m.row(s.first).Dir, m.row(s.second).Dir
+		looks.Store(new([]gitrepo.ID))
+		if err := errors.Join(m.host.Crowded(s.first, first), m.host.Crowded(s.second, second)); err != nil {
+			t.Error(err)
+		}
+		m.host.Visit(s.first)
+		m.host.Visit(s.second)
+		time.Sleep(time.Minute)
+		m.end()
+		one, two := gitrepo.ID(first), gitrepo.ID(second)
+		if got := *looks.Load(); !slices.Equal(got, []gitrepo.ID{one, one, two, two}) {
+			t.Errorf("%v, of %s and %s", got, one, two)
+		}
+	})
 }
 
 // TestAnUploadWhoseTimeIsOverIsTakenFirst: the event of one of its tips came in time, though the tip could not be taken in at once.

@@ -53,15 +53,38 @@ func (v *visited) take() (of nip34.Address, ok bool) {
 	return of, true
 }
 
-// manyPacks is how many packs a repository may have until it waits for a look though nobody fetches from it: each push and each look-up of an
-// object goes through all of them.
-const manyPacks = 50
+// Bounds of the packs of a repository. Each push and each look-up of an object goes through all of them, and each takes three inodes or four.
+const (
+	manyPacks = 50   // a repository with more waits for a look though nobody fetches from it
+	mostPacks = 1000 // one with so many takes only what is under way, until its packs are combined
+)
 
-// crowded notes a repository to which so much was pushed that its packs have to be combined.
-func (h *Host) crowded(of nip34.Address, dir refdb.Dir) {
-	if _, packs, err := h.cfg.Disk.Size(gitrepo.ID(dir)); err == nil && packs > manyPacks {
-		h.visited.add(of)
+// errManyPacks refuses what comes to a repository with too many packs.
+var errManyPacks = reason{ManyPacks, "the repository has as many packs as it may until this server has combined them: push again in a minute"}
+
+// crowded notes a repository whose packs have to be combined, and fails with errManyPacks where that comes first.
+func (h *Host) crowded(of nip34.Address, dir refdb.Dir) error {
+	if dir.IsZero() {
+		return nil
 	}
+	_, packs, err := h.cfg.Disk.Size(gitrepo.ID(dir))
+	if err == nil && packs > manyPacks {
+		h.crowd.add(of)
+	}
+	if err == nil && packs >= mostPacks {
+		return errManyPacks
+	}
+	return err
+}
+
+// toLook takes the repository that is looked at next. The queues go first in turns.
+func toLook(turn int, queues ...*visited) (of nip34.Address, ok bool) {
+	for i := range queues {
+		if of, ok = queues[(turn+i)%len(queues)].take(); ok {
+			break
+		}
+	}
+	return of, ok
 }
 
 const (
@@ -109,18 +132,18 @@ func (r *round) goOn(h *Host, now time.Time, visit func(nip34.Address)) error {
 	})
 }
 
-// maintain combines packs of visited repositories, one at a time, until ctx ends.
+// maintain combines packs of crowded and visited repositories, one at a time, until ctx ends.
 func (h *Host) maintain(ctx context.Context) {
 	rest := time.NewTicker(h.cfg.Rest)
 	defer rest.Stop()
-	for {
+	for turn := 0; ; turn++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-rest.C:
 		}
 		for ctx.Err() == nil {
-			of, ok := h.visited.take()
+			of, ok := toLook(turn, &h.crowd, &h.visited)
 			if !ok {
 				break
 			}

@@ -86,10 +86,10 @@ func (h *Host) begins(r refdb.Repository) (giveBack func(), err error) {
 
 func (h *Host) trusts(owner nostr.PubKey) bool { return h.cfg.Trusts != nil && h.cfg.Trusts(owner) }
 
-// postponed reports whether something fails until its owner may have new repositories again.
+// postponed reports whether something fails until its owner may have new repositories again, or until packs are combined.
 func postponed(err error) bool {
 	r, is := errors.AsType[reason](err)
-	return is && r.why == ManyNew
+	return is && (r.why == ManyNew || r.why == ManyPacks)
 }
 
 // of returns the bucket of x; nil where x has begun nothing lately. The caller holds mu.

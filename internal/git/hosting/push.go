@@ -403,7 +403,7 @@ func hopeless(err error) bool {
 	var r reason
 	var pack *gitrepo.PackError
 	var missing *gitrepo.MissingError
-	return errors.As(err, &r) && r.why != ManyNew || errors.As(err, &pack) || errors.As(err, &missing)
+	return errors.As(err, &r) && !postponed(err) || errors.As(err, &pack) || errors.As(err, &missing)
 }
 
 // result makes the answer to the client.

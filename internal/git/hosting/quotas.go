@@ -101,7 +101,10 @@ func (h *Host) room(ctx context.Context, r refdb.Repository) error {
 	if l := h.quotas.limits.Load(); r.Dir.IsZero() && theirs.repositories >= l.Repositories {
 		return l.noMore()
 	}
-	return h.fits(ctx, r, 0)
+	if err := h.fits(ctx, r, 0); err != nil {
+		return err
+	}
+	return h.crowded(r.Of, r.Dir)
 }
 
 // noMore is the error for an owner who has as many repositories as they may.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,25 +82,26 @@ func TestManyPacksAreLookedAt(t *testing.T) {
 		r.must("push", w.cloneURL(repo), "main")
 	}
 	pushes("one", now)
-	packs, err := filepath.Glob(filepath.Join(w.dir, "*/*/*/objects/pack/*"))
-	if err != nil || len(packs) == 0 {
-		t.Fatal(packs, err)
-	}
-	more := func(from, to int) {
-		for n := from; n < to; n++ {
-			for _, file := range packs {
-				dir, name := filepath.Split(file)
-				_, ending, _ := strings.Cut(name, ".")
-				err = errors.Join(err, os.Link(file, fmt.Sprintf("%spack-%040x.%s", dir, n, ending)))
+	more := func(many int) {
+		t.Helper()
+		one := ok(filepath.Glob(filepath.Join(w.dir, "*/*/*/objects/pack/*.pack")))[0]
+		for n := range many {
+			for _, ending := range []string{".pack", ".rev", ".idx"} { // not every git writes .rev
+				err := os.Link(strings.TrimSuffix(one, ".pack")+ending, filepath.Join(filepath.Dir(one), fmt.Sprintf("pack-%040x", many<<16|n)+ending))
+				if err != nil && !(errors.Is(err, fs.ErrNotExist) && ending == ".rev") {
+					t.Fatal(err)
+				}
 			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
-	more(0, 49)
+	more(49)
 	pushes("two", now+1)
 	w.eventually("the packs are combined", func() bool { return w.host.Stats().Combined > 0 })
+	more(1000)
+	w.state(1, "tool", now+2, "refs/heads/main", r.commit("three"))
+	r.fails("push again in a minute", "push", w.cloneURL(repo), "main")
+	w.eventually("the packs are combined once more", func() bool { return w.host.Stats().Combined > 1 })
+	r.must("push", w.cloneURL(repo), "main")
 }
 
 // packed is a disk whose repositories have so many packs.
@@ -114,9 +116,11 @@ func (p packed) Size(gitrepo.ID) (bytes, packs int64, err error) { return 0, p.n
 func TestFewPacksWaitForAFetch(t *testing.T) {
 	w := newWorld(t, hosting.Limits{})
 	of := nip34.Address{Kind: nip34.KindRepository, PubKey: key(1), D: "tool"}
-	for _, n := range []int64{1, 50, 51} {
+	for _, n := range []int64{1, 50, 51, 999, 1000} {
 		h := hosting.New(hosting.Config{Disk: packed{gitfake.New(), n}, Store: w.store, Service: w.service})
-		h.Crowded(of, refdb.Dir{1})
+		if err := h.Crowded(of, refdb.Dir{1}); (err != nil) != (n == 1000) {
+			t.Errorf("to %d packs: %v", n, err)
+		}
 		if got, ok := h.Visited(); ok != (n > 50) || ok && got != of {
 			t.Errorf("with %d packs %v is looked at: %v", n, got, ok)
 		}

@@ -111,7 +111,7 @@ func (h *Host) hear() {
 }
 
 // adopt moves the tip of an event that has come out of its upload into the repository, if there is room. Where there is none the event waits
-// until its time is over, as it would without the upload.
+// until its time is over, as it would without the upload. Where packs are to be combined first the upload waits, too.
 func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nostr.ID) (err error) {
 	x := h.uploads.get(n)
 	if x == nil {
@@ -134,7 +134,7 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 		_, err = h.arrive(ctx, x.party, refdb.Arrival{Of: of, Tips: []nostr.ID{event}, Bytes: bytes}, q)
 	}
 	var full reason
-	if errors.As(err, &full) {
+	if errors.As(err, &full) && full.why != ManyPacks {
 		h.refusals.add(refusal(h.cfg.Now(), of, full.Error()))
 		return nil
 	}

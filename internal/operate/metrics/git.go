@@ -113,7 +113,7 @@ func ofPushes(c *collector) []figure[repositories] {
 				}
 			}
 		}),
-		counters(c, "graspd_git_failed_pushes_total", "Pushes of which nothing came as a whole, by cause: bad_pack, large_pack, costly_pack (work for git), incomplete_pack, shallow_clone (what comes before it is not here), repository_full, owner_full, server_full, pending_full (what waits for its events), mixed (such commits beside others), archived, many_new (too many new repositories within an hour), gone, busy, left (by the client, or at a stop) or fault (of this server).", []string{"cause"}, func(r repositories, to series) {
+		counters(c, "graspd_git_failed_pushes_total", "Pushes of which nothing came as a whole, by cause: bad_pack, large_pack, costly_pack (work for git), incomplete_pack, shallow_clone (what comes before it is not here), repository_full, owner_full, server_full, pending_full (what waits for its events), mixed (such commits beside others), archived, many_packs (which are to be combined first), many_new (too many new repositories within an hour), gone, busy, left (by the client, or at a stop) or fault (of this server).", []string{"cause"}, func(r repositories, to series) {
 			for f, n := range r.host.Failures {
 				to.tell(float64(n), hosting.Failure(f).String())
 			}
