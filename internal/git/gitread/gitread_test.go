@@ -56,7 +56,7 @@ var history = repotest.Commit("main", "First\r\nline\r\n\r\nThe rest\n", 1000, "
 func TestOpen(t *testing.T) {
 	w := newWorld(t, history)
 	main := w.ID("main")
-	p, err := w.r.Open(t.Context(), w.visit, main, "", gitread.Opening{Most: 100, Bytes: 1 << 10, Also: func(all []gitread.Entry) string { return "README.md" }})
+	p, err := w.r.Open(t.Context(), w.visit, main, "", gitread.Opening{Most: 100, Bytes: 1 << 10, Also: func([]string) string { return "README.md" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +94,10 @@ func TestOpen(t *testing.T) {
 	p, err = w.r.Open(t.Context(), w.visit, w.ID("main~2"), "link", gitread.Opening{})
 	if err != nil || string(p.Data) != "src/a.go" || p.Mode != gitread.ModeLink {
 		t.Errorf("a link: %+v, %v", p, err)
+	}
+	p, err = w.r.Open(t.Context(), w.visit, w.ID("main~2"), "", gitread.Opening{Bytes: 1 << 10, Also: func([]string) string { return "link" }})
+	if err != nil || p.Also.Name != "link" || string(p.Also.Data) != "package a\n" || p.Also.Size != 10 {
+		t.Errorf("beside, by a link: %+v, %v", p, err)
 	}
 	for _, id := range []string{absent, w.ID("main^{tree}").String(), w.ID("main:large").String()} {
 		if _, err := w.r.Open(t.Context(), w.visit, w.Parse(id), "", gitread.Opening{}); !errors.Is(err, gitread.ErrNothing) {

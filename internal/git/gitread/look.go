@@ -22,12 +22,10 @@ const (
 // Looking says what the first page of a repository shows, and so what Look has to find.
 type Looking struct {
 	Commit gitwire.ObjectID // Look reads a file of its uppermost directory; zero: no file
-	// Choose names one of the files of that directory, "" for none. Links and directories are not among them.
-	Choose func(names []string) string
-	// Elsewhere has the paths of directories of which Choose gets the files where it has chosen none before. With Follow links are among the names,
-	// and what one within the repository leads to is read; for one that leads to no file there, Choose is asked again.
-	Elsewhere []string
-	Follow    bool
+	// Choose names one of the files and links of that directory, "" for none. What a link within the repository leads to is read; for one that leads
+	// to no file there, Choose is asked again.
+	Choose    func(names []string) string
+	Elsewhere []string           // paths of directories of which Choose gets the files where it has chosen none before
 	MaxBytes  int64              // Look reads no larger file
 	Tips      []gitwire.ObjectID // commits whose times Look tells, at most 10,000
 	Party     string
@@ -75,27 +73,42 @@ func (a *asking) choose(found *Look, l Looking) error {
 		if err = unless(err); err != nil {
 			return err
 		}
-		all = slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return !e.IsFile() && (e.Mode != ModeLink || !l.Follow) })
-		for len(all) > 0 {
-			name := l.Choose(namesOf(all))
-			i := slices.IndexFunc(all, func(e Entry) bool { return e.Name == name })
-			if name == "" || i < 0 {
-				break
-			}
-			file, err := a.follow(c, dir, all[i], &links)
-			if err = unless(err); err != nil {
-				return err
-			}
-			if file.IsFile() {
-				found.Name = path.Join(dir, name)
-				size, text, err := a.file(file.ID, l.MaxBytes)
-				found.Text, found.Large = text, size > l.MaxBytes
-				return err
-			}
-			all = slices.Delete(all, i, i+1)
+		name, file, err := a.chosen(c, dir, all, l.Choose, &links)
+		if err != nil {
+			return err
+		}
+		if name != "" {
+			found.Name = path.Join(dir, name)
+			size, text, err := a.file(file.ID, l.MaxBytes)
+			found.Text, found.Large = text, size > l.MaxBytes
+			return err
 		}
 	}
 	return nil
+}
+
+// chosen asks choose for one of the files and links in a directory, and returns its name with the file to which it leads. For a link that leads to
+// no file within the repository it asks again, until more links than lookLinks were followed. It returns "" where nothing is chosen.
+func (a *asking) chosen(c *Commit, dir string, all []Entry, choose func([]string) string, links *int) (name string, file Entry, err error) {
+	all = slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return !e.IsFile() && e.Mode != ModeLink })
+	for len(all) > 0 {
+		if name = choose(namesOf(all)); name == "" {
+			break
+		}
+		i := slices.IndexFunc(all, func(e Entry) bool { return e.Name == name })
+		if i < 0 {
+			break
+		}
+		file, err = a.follow(c, dir, all[i], links)
+		if err = unless(err); err != nil {
+			return "", file, err
+		}
+		if file.IsFile() {
+			return name, file, nil
+		}
+		all = slices.DeleteFunc(all, func(e Entry) bool { return e.Name == name || e.Mode == ModeLink && *links > lookLinks })
+	}
+	return "", Entry{}, nil
 }
 
 // unless returns nil for what a look does without.

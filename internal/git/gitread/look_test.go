@@ -10,6 +10,7 @@ import (
 
 	"github.com/graspd/graspd/internal/git/gitread"
 	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/git/gitrepo/repotest"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
@@ -66,7 +67,7 @@ data 0
 	w.Push()
 	absent := w.Repository.Parse(strings.Repeat("e", 40))
 	tips := []gitwire.ObjectID{main, wordy, tag, tree, blob, absent, main}
-	for name, want := range map[string]string{"readme": text, "run": "#!/x", "empty": "", "link": "-", "directory": "-", "nothing": "-"} {
+	for name, want := range map[string]string{"readme": text, "run": "#!/x", "empty": "", "link": text, "directory": "-", "nothing": "-"} {
 		got, err := w.r.Look(t.Context(), w.At.String(), gitread.Looking{Commit: main, Choose: called(name), MaxBytes: 1 << 20, Tips: tips})
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +172,7 @@ linked/readme.md
 		"readme.md": {"docs/readme.md", "in docs"}, "up": {"docs/up", "above"}, "above": {"above", "above"}, "down": {"down", "deep"}, "deep.md": {}, "out": {}, "fixed": {}, "absolute": {}, "around": {}, "directory": {}, "nowhere": {}, "self": {},
 		"twice": {"twice", "above"}, "pool.md": {"pool.md", "above"}, "loop.md": {}, "through": {},
 	} {
-		l := gitread.Looking{Commit: main, Choose: called(name), MaxBytes: 10, Elsewhere: []string{".github", "docs"}, Follow: true}
+		l := gitread.Looking{Commit: main, Choose: called(name), MaxBytes: 10, Elsewhere: []string{".github", "docs"}}
 		got, err := w.r.Look(t.Context(), w.At.String(), l)
 		if err != nil || got.Name != want[0] || string(got.Text) != want[1] {
 			t.Errorf("%s: %q %q, %v", name, got.Name, got.Text, err)
@@ -187,14 +188,29 @@ linked/readme.md
 			}
 			return ""
 		}
-		l := gitread.Looking{Commit: main, Choose: best, MaxBytes: 10, Elsewhere: []string{".github", "docs"}, Follow: true}
+		l := gitread.Looking{Commit: main, Choose: best, MaxBytes: 10, Elsewhere: []string{".github", "docs"}}
 		if got, err := w.r.Look(t.Context(), w.At.String(), l); err != nil || got.Name != tt.want || (tt.want == "") != (got.Text == nil) {
 			t.Errorf("%s: %q %q, %v", tt.best, got.Name, got.Text, err)
 		}
 	}
-	got, err := w.r.Look(t.Context(), w.At.String(), gitread.Looking{Commit: main, Choose: called("down"), MaxBytes: 3, Follow: true})
+	got, err := w.r.Look(t.Context(), w.At.String(), gitread.Looking{Commit: main, Choose: called("down"), MaxBytes: 3})
 	if err != nil || !got.Large || got.Text != nil {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// However many links lead nowhere, only so many are followed, and a file is found all the same.
+func TestLinksThatLeadNowhere(t *testing.T) {
+	files := []string{"100644 z", "the file"}
+	for i := range 40 {
+		files = append(files, fmt.Sprintf("120000 l%02d", i), "none")
+	}
+	w := newWorld(t, repotest.Commit("main", "Links", 1000, "", files...))
+	asked := 0
+	first := func(names []string) string { asked++; return names[0] }
+	got, err := w.r.Look(t.Context(), w.At.String(), gitread.Looking{Commit: w.ID("main"), Choose: first, MaxBytes: 10})
+	if err != nil || got.Name != "z" || string(got.Text) != "the file" || asked > 10 {
+		t.Errorf("%s, asked %d times, %v", got.Name, asked, err)
 	}
 }
 

@@ -66,8 +66,8 @@ func parseTree(raw []byte) (all []Entry, err error) {
 type Opening struct {
 	First, Most int   // of a directory: Open tells the sizes of so many entries, from First on
 	Bytes       int64 // of a file: Open reads its contents if it has at most so many
-	// Also names one of the entries of a directory that is a file; Open reads it too. It returns "" for none.
-	Also func(entries []Entry) string
+	// Also names one of the files and links of a directory, "" for none, and Open reads it too. Looking.Choose says what becomes of links.
+	Also func(names []string) string
 }
 
 // Place is what stands at a path of a commit.
@@ -80,7 +80,8 @@ type Place struct {
 	Also    File    // see Opening
 }
 
-// File is a file that was read beside a directory. Data is nil where it is too large, and Name is "" where there is none.
+// File is a file that was read beside a directory, under the name that it has there. Data is nil where it is too large, and Name is "" where there is
+// none.
 type File struct {
 	Entry
 	Data []byte
@@ -171,11 +172,13 @@ func (a *asking) directory(p *Place, o Opening) (err error) {
 	if o.Also == nil {
 		return nil
 	}
-	name := o.Also(p.Entries)
-	if i := slices.IndexFunc(p.Entries, func(e Entry) bool { return e.Name == name && e.IsFile() }); i >= 0 {
-		p.Also.Entry = p.Entries[i]
-		p.Also.Size, p.Also.Data, err = a.file(p.Also.ID, o.Bytes)
+	links := 0
+	name, file, err := a.chosen(p.Commit, p.Path, all, o.Also, &links)
+	if err != nil || name == "" {
+		return err
 	}
+	p.Also.Entry, p.Also.Name = file, name
+	p.Also.Size, p.Also.Data, err = a.file(file.ID, o.Bytes)
 	return err
 }
 

@@ -163,6 +163,17 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestTheReadmeOfADirectoryIsALink: the page shows what it leads to, under its name and with links as from where it stands; where it leads to no file
+// of the repository, the next best.
+func TestTheReadmeOfADirectoryIsALink(t *testing.T) {
+	w := newCode(t, repotest.Commit("main", "First\n", 86_400, "", "100644 docs/guide.md", "# Use it\n\n[other](x.md)\n", "120000 README.md", "docs/guide.md",
+		"120000 sub/README.md", "../../etc/passwd", "100644 sub/readme.txt", "plain text", "120000 deep/er/README", "../../README.md", "120000 loop/README", "README"))
+	has(t, w.see("tree/main"), "<h2>README.md</h2>", `<h3 id="md-use-it">Use it</h3>`, `<a href="`+w.path+`/blob/main/x.md"`)
+	has(t, w.see("tree/main/sub"), "<h2>readme.txt</h2>", "plain text")
+	has(t, w.see("tree/main/deep/er"), "<h2>README</h2>", "# Use it")
+	lacks(t, w.see("tree/main/loop"), "<h2>")
+}
+
 func TestBlob(t *testing.T) {
 	w := newCode(t, codeHistory)
 	has(t, w.see("blob/main/src/main.go"), `<span id="L1"><a href="#L1">1</a><span class="k">package</span> main`, `<span id="L3">`, `<span class="s">&#34;&lt;i&gt;&#34;</span>`, "raw/main/src/main.go",

@@ -114,6 +114,9 @@ func (p *Pages) list(ctx context.Context, k *known, of nip34.Address, what secti
 	return c.show(what, q)
 }
 
+// statusUnknown is said of a thread where it would take too much work to read what became of it.
+const statusUnknown = "unknown"
+
 // catalog reads the threads of a section behind a cursor. It fails with errCostly where the work allows none.
 func (p *Pages) catalog(ctx context.Context, k *known, d string, what section, after cursor) (*catalog, error) {
 	b := k.b
@@ -125,18 +128,19 @@ func (p *Pages) catalog(ctx context.Context, k *known, d string, what section, a
 	call := p.people(k.view, b)
 	c := &catalog{}
 	last := cursor{}
-	m := k.view.Metered(func(steps int) error { b.visitor.Charge(steps); b.left -= steps; return nil })
+	m := k.view.Metered(b.toEnd)
 	for pair, err := range m.Pairs(ctx, f, false) {
-		if err != nil {
+		costly := errors.Is(err, errCostly) // what stands before the next thread is too much
+		if err != nil && !costly {
 			return nil, err
 		}
-		if !behind { // events of the same second come in the order of their ids
+		if !behind && !costly { // events of the same second come in the order of their ids
 			if pair.Time == after.time && pair.ID.Compare(after.id) <= 0 {
 				continue
 			}
 			behind = true
 		}
-		if b.err() != nil || len(c.threads) == mostListed {
+		if costly || b.err() != nil || len(c.threads) == mostListed {
 			if c.rest = last; last == (cursor{}) {
 				return nil, errCostly
 			}
@@ -152,6 +156,9 @@ func (p *Pages) catalog(ctx context.Context, k *known, d string, what section, a
 			continue
 		}
 		t, err := threadOf(ctx, m, k.path, e, k.set, call)
+		if errors.Is(err, errCostly) { // the list goes on behind it
+			t.Subject, t.Status, err = subjectOf(e), statusUnknown, nil
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -89,17 +89,27 @@ var errCostly = errors.New("too much work")
 
 // bill counts the work for one page and charges the visitor for it.
 type bill struct {
-	visitor *front.Visitor
-	left    int
-	texts   int // steps that are left for rendering texts
+	visitor    *front.Visitor
+	most, left int
+	texts      int // steps that are left for rendering texts
 }
 
-func (p *Pages) bill(visitor *front.Visitor) *bill { return &bill{visitor, p.Work, mostRendered} }
+func (p *Pages) bill(visitor *front.Visitor) *bill {
+	return &bill{visitor, p.Work, p.Work, mostRendered}
+}
 
 func (b *bill) charge(steps int) error {
 	b.visitor.Charge(steps)
 	b.left -= steps
 	return b.err()
+}
+
+// toEnd charges like charge, for work that comes to its end once it is begun. It fails only when the page has taken twice as much as it may.
+func (b *bill) toEnd(steps int) error {
+	if err := b.charge(steps); err != nil && b.left < -b.most {
+		return err
+	}
+	return nil
 }
 
 // err fails with errCostly when the page has taken too much work.

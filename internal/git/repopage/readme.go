@@ -88,7 +88,7 @@ func (p *Pages) read(ctx context.Context, of nip34.Address, r Repository, from f
 		return l, err
 	}
 	defer end()
-	q := gitread.Looking{Choose: chooseReadme, Elsewhere: readmePlaces, Follow: true, MaxBytes: mostReadme, Tips: tips(r.Refs), Party: partyOf(from)}
+	q := gitread.Looking{Choose: chooseReadme, Elsewhere: readmePlaces, MaxBytes: mostReadme, Tips: tips(r.Refs), Party: partyOf(from)}
 	if head, born := r.Refs.Find("HEAD"); born {
 		q.Commit = head.ID
 	}

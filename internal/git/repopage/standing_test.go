@@ -2,6 +2,8 @@ package repopage_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +81,48 @@ func TestChangesOfOneSecond(t *testing.T) {
 			t.Fatalf("%q, not %q", subject, want)
 		}
 		all = append(slices.Clone(all[1:]), all[0])
+	}
+}
+
+// TestListsAmongMuchElse: however much somebody puts between the threads of a list, and before what was made of one, a page takes bounded work: it
+// ends before, and leads on.
+func TestListsAmongMuchElse(t *testing.T) {
+	const work, much = 1000, 3000
+	var c repopage.Config
+	w := newWorld(t, "", func(with *repopage.Config) { with.Work = work; c = *with })
+	of, a := tool(w)
+	last := event(9, at+20_000, nip34.KindIssue, "", a, nostr.Tag{"subject", "the last"})
+	first := event(8, at+19_000, nip34.KindIssue, "", a, nostr.Tag{"subject", "the first"})
+	old := event(8, at, nip34.KindIssue, "", a, nostr.Tag{"subject", "the old one"})
+	w.put(last, first, old)
+	var all []*nostr.Event
+	for i := range int64(much) {
+		all = append(all,
+			event(10, at+10_000+i, nostr.KindComment, "", a),                                                                             // between threads
+			event(11, at+10_000+i, nip34.KindIssue, "", nostr.Tag{"a", address(3, "other").String()}),                                    // so that no other way is shorter
+			event(12, at+10_000+i, nostr.KindNote, fmt.Sprint(i), nostr.Tag{"e", last.ID.String()}),                                      // before what was made of the last
+			event(9, at+10_000+i, nip34.KindStatusOpen, fmt.Sprint(i), nostr.Tag{"e", old.ID.String()}, nostr.Tag{"p", key(8).String()}), // the same by its author
+		)
+	}
+	w.put(all...)
+	after := func(e *nostr.Event) string { return fmt.Sprintf("after=%d-%s", e.CreatedAt, e.ID) }
+	page := w.below(of, "issues")
+	has(t, page, "the last", `<span class="state unknown">unknown</span>`, `<a rel="next" href="?`+after(last)+`">look further</a>`)
+	lacks(t, page, "the first", "the old one")
+	page = w.below(of, "issues?"+after(last))
+	has(t, page, "the first", `<span class="state open">open</span>`, `<a rel="next" href="?`+after(first)+`">look further</a>`)
+	lacks(t, page, "the last", "the old one", "unknown")
+	if rec := w.ask("GET", pathOf(of)+"/issues?"+after(first), browser); rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), "This page takes too much work") {
+		t.Errorf("%d: %s", rec.Code, rec.Body)
+	}
+	for _, q := range []string{"", after(last), after(first)} {
+		values, err := url.ParseQuery(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if steps, err := repopage.New(c).StepsOfList(t.Context(), of, values); steps < work || steps > 2*work+600 {
+			t.Errorf("%s: %d steps, %v", q, steps, err)
+		}
 	}
 }
 

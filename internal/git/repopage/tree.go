@@ -49,7 +49,7 @@ func (p *Pages) tree(ctx context.Context, c *code) (a answer, err error) {
 	}
 	o := gitread.Opening{First: (number - 1) * perTree, Most: perTree, Bytes: mostReadme}
 	if number == 1 {
-		o.Also = readmeOf
+		o.Also = chooseReadme
 	}
 	x, err := p.Code.Open(ctx, c.read, s.Commit, s.Path, o)
 	switch {
@@ -104,17 +104,6 @@ func (c *code) entry(s spot, e gitread.Entry) entryShown {
 		one.Sort = "submodule"
 	}
 	return one
-}
-
-// readmeOf chooses the README among entries.
-func readmeOf(entries []gitread.Entry) string {
-	var names []string
-	for _, e := range entries {
-		if e.IsFile() {
-			names = append(names, e.Name)
-		}
-	}
-	return chooseReadme(names)
 }
 
 // text renders a file of text in a directory as a part of a page, its headings from a level on: "" for one that is binary or was not read.
