@@ -15,9 +15,10 @@
 //   - frames: how many frames are in the bytes of a WebSocket
 //   - histogram: how long pieces of work took, in classes
 //   - lru: what was asked for last, within a bound of its cost
-//   - objects: what is asked of an object store, and a trial of one
+//   - objects: what is asked of an object store, a trial of one, and how one fares
 //   - objects/objecttest: an object store for tests, and what every one must do, as tests
 //   - objects/s3: an object store that speaks the protocol of Amazon S3
+//   - objects/s3/s3test: a server for tests that speaks it
 //   - publicnet: connections to where strangers' URLs lead: the public network alone
 //   - safetext: strangers' words: cut, escaped, and on pages in the order that they have
 //   - sleep: waiting for some time, for as long as somebody wants what comes after

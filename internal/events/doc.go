@@ -20,6 +20,7 @@
 //   - store/kv: the key-value store under the events: tuning, lock, guard against a failing disk, reading its files without it
 //   - store/layout: the store's keys and values as they are on disk: tables, rows, records, and how each is parsed
 //   - store/logtest: logs of commits for tests, and what every such log must do, as tests
+//   - store/snapshot: copies of the store in an object store, with which an empty machine begins, and below which the log goes
 //   - store/storecheck: checking a store, and building a damaged one anew from what is left
 //   - store/storetest: what every event store must do, as tests, and a model of one
 package events

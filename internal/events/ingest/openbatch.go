@@ -96,7 +96,7 @@ func (w *writer) commit() error {
 	}
 	if w.open.batch != nil && w.open.batch.Len() > 0 {
 		// The commit point: before it nothing that was decided is durable or seen by readers, after it everything is.
-		if _, err := w.open.batch.Commit(); err != nil {
+		if err := w.open.settle(w); err != nil {
 			w.batchFailed(err)
 			return err
 		}

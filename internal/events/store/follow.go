@@ -60,6 +60,9 @@ func (r *replica) follow(x commitlog.Entry) error {
 	if !x.Follows(x.At-1, at.Chain) {
 		return ErrHistory
 	}
+	if body.Began != at.Began || body.Term < at.Term {
+		return fmt.Errorf("%w: it is of term %d after one of term %d, which began at %d and not at %d", commitlog.ErrDamaged, body.Term, at.Term, at.Began, body.Began)
+	}
 	next, err := r.stepOf(body)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 
+	"github.com/graspd/graspd/internal/base/sleep"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
 	"github.com/graspd/graspd/internal/events/store/index"
 	"github.com/graspd/graspd/internal/events/store/layout"
@@ -74,12 +75,12 @@ func (r *replica) append(e *engine, w *pebble.Batch, term uint64, told []string)
 	if err != nil {
 		return err
 	}
-	body := commitlog.Body{Term: term, Head: uint64(r.headAfter(keys)), Changes: commitlog.Changes{Keys: keys, Told: told}}
+	at := r.s.LogPlace()
+	body := commitlog.Body{Term: term, Head: uint64(r.headAfter(keys)), Began: at.Began, Changes: commitlog.Changes{Keys: keys, Told: told}}
 	encoded, err := body.Encode()
 	if err != nil {
 		return err
 	}
-	at := r.s.LogPlace()
 	next := commitlog.NewEntry(commitlog.Position(at.Position)+1, at.Chain, encoded)
 	switch err := commitlog.Settle(context.Background(), r.log, next, at.Chain); {
 	case errors.Is(err, commitlog.ErrOther):
@@ -87,12 +88,42 @@ func (r *replica) append(e *engine, w *pebble.Batch, term uint64, told []string)
 	case err != nil:
 		return r.s.fail(e, fmt.Errorf("it is not known whether the log has a commit: %w", err))
 	}
+	if term != at.Term {
+		if last, err := r.isLast(next.At); err != nil {
+			return r.s.fail(e, fmt.Errorf("it is not known whether the log goes on after the first commit of a term: %w", err))
+		} else if !last {
+			return ErrDeposed
+		}
+	}
 	return r.enter(e, w, next, body)
+}
+
+// isLast reports whether the log ends with an entry that begins a term. The beginning of a log is removed at times, but for the entries that begin
+// terms and for the last ones. So a store that has not read the log for long may put an entry where one was and is no more; then later ones are
+// there. And a store that leads is refused by the entry that ended its term, however late it asks.
+func (r *replica) isLast(at commitlog.Position) (bool, error) {
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		_, err := r.log.Read(context.Background(), at+1)
+		switch {
+		case errors.Is(err, commitlog.ErrNone):
+			return true, nil
+		case err == nil, errors.Is(err, commitlog.ErrGap):
+			return false, nil
+		case errors.Is(err, commitlog.ErrClosed):
+			return false, err
+		}
+		if err := sleep.For(context.Background(), wait); err != nil {
+			return false, err
+		}
+	}
 }
 
 // enter writes a commit that the log has. The engine need not sync it: Open finds in the log what the engine has lost.
 func (r *replica) enter(e *engine, w *pebble.Batch, x commitlog.Entry, body commitlog.Body) error {
-	at := Place{Position: uint64(x.At), Term: body.Term, Chain: x.Chain}
+	at := Place{Position: uint64(x.At), Term: body.Term, Began: body.Began, Chain: x.Chain}
+	if body.Term != r.s.LogPlace().Term {
+		at.Began = at.Position
+	}
 	if err := w.Set(layout.MetaKey(layout.MetaPlace), at.Append(nil), nil); err != nil {
 		return r.s.fail(e, err)
 	}
@@ -177,37 +208,9 @@ func (s *Store) findPlace() error {
 		}
 		return err
 	}
-	if s.replica == nil && !s.opt.ReadOnly {
+	if s.replica == nil && !s.opt.ReadOnly && !s.leaves {
 		return ErrLogged
 	}
 	s.place, err = layout.ParsePlace(v)
 	return err
-}
-
-// catchUp applies what the log has beyond a store that is opened.
-func (r *replica) catchUp(c layout.Counters) error {
-	r.head = c.Head
-	at := commitlog.Position(r.s.place.Position)
-	if at > 0 {
-		x, err := r.log.Read(context.Background(), at)
-		if errors.Is(err, commitlog.ErrNone) || err == nil && x.Chain != r.s.place.Chain {
-			err = fmt.Errorf("%w: at position %d", ErrHistory, at)
-		}
-		if err != nil && !errors.Is(err, commitlog.ErrGap) { // a log that begins later goes on from here, or has a gap there too
-			return err
-		}
-	}
-	for {
-		at++
-		x, err := r.log.Read(context.Background(), at)
-		if errors.Is(err, commitlog.ErrNone) {
-			return nil
-		}
-		if err == nil {
-			err = r.s.Apply(x)
-		}
-		if err != nil {
-			return fmt.Errorf("read the log: %w", err)
-		}
-	}
 }

@@ -52,6 +52,7 @@ type Store struct {
 
 	place   Place    // up to where the store has its log
 	replica *replica // nil without a log
+	leaves  bool     // it belongs to a log no more, once it is open
 
 	own
 }

@@ -32,9 +32,10 @@ var goroutines = []string{
 	"internal/git/gitproc/run.go",
 	"internal/git/gitsync/gitsync.go",
 	"internal/git/hosting/jobs.go",
-	"internal/events/ingest/door.go",
+	"internal/events/ingest/door.go", "internal/events/ingest/patience.go",
 	"internal/serve/relay/session.go", "internal/serve/relay/writer.go",
-	"internal/events/store/bucketlog/reader.go", "internal/events/store/storecheck/prove.go",
+	"internal/events/store/bucketlog/reader.go", "internal/events/store/bucketlog/trim.go", "internal/events/store/catchup.go",
+	"internal/events/store/snapshot/make.go", "internal/events/store/snapshot/restore.go", "internal/events/store/storecheck/prove.go",
 	"internal/sync/relaysync/engine.go", "internal/sync/relaysync/link.go", "internal/sync/relaysync/shell.go",
 }
 
@@ -44,6 +45,7 @@ var timed = []string{
 	"internal/git/gitfetch/exchange.go",
 	"internal/git/githttp/kept.go",
 	"internal/git/gitsync/fetch.go",
+	"internal/node/bucket.go", "internal/node/run.go",
 	"internal/serve/relay/message.go", "internal/serve/relay/relay.go", "internal/serve/relay/session.go", "internal/serve/relay/writer.go",
 	"internal/sync/relayconn/conn.go", "internal/sync/relayconn/dialer.go", "internal/sync/relayconn/info.go", "internal/sync/relayconn/message.go",
 	"internal/sync/relaysync/dial.go",

@@ -40,7 +40,7 @@ var values = []string{
 }
 
 // testOnly packages stand beside what they test; tests and each other alone import them.
-var testOnly = []string{"internal/base/objects/objecttest", "internal/events/store/logtest", "internal/events/store/storetest", "internal/git/gitrepo/gitfake", "internal/git/gitrepo/repotest", "internal/sync/peer/threads/surveytest", "internal/sync/want/wanttest"}
+var testOnly = []string{"internal/base/objects/objecttest", "internal/base/objects/s3/s3test", "internal/events/store/logtest", "internal/events/store/storetest", "internal/git/gitrepo/gitfake", "internal/git/gitrepo/repotest", "internal/sync/peer/threads/surveytest", "internal/sync/want/wanttest"}
 
 // within returns the path of a package below internal.
 func within(pkg string) (below string, ok bool) { return strings.CutPrefix(pkg, "internal/") }

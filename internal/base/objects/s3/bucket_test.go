@@ -2,137 +2,25 @@ package s3_test
 
 import (
 	"context"
-	"crypto/md5"
-	"encoding/base64"
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/graspd/graspd/internal/base/objects"
 	"github.com/graspd/graspd/internal/base/objects/objecttest"
 	"github.com/graspd/graspd/internal/base/objects/s3"
+	"github.com/graspd/graspd/internal/base/objects/s3/s3test"
 )
 
-const secret = "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY"
-
-// server speaks S3 over what a Memory has.
-type server struct {
-	has     objects.Store
-	instead func(http.ResponseWriter, *http.Request) bool // answers in its place
-	asked   atomic.Int64
-}
-
-// ServeHTTP implements http.Handler.
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.asked.Add(1)
-	name, ok := strings.CutPrefix(r.URL.Path, "/name/")
-	switch {
-	case s.instead != nil && s.instead(w, r):
-	case !ok || !strings.Contains(r.Header.Get("Authorization"), "AKIDEXAMPLE/") || !strings.Contains(r.Header.Get("Authorization"), "/eu-1/s3/"):
-		refuse(w, http.StatusForbidden, "AccessDenied")
-	case r.Method == http.MethodPut:
-		s.put(w, r, name)
-	case r.URL.Query().Get("list-type") == "2":
-		s.list(w, r)
-	case r.Method == http.MethodGet:
-		s.get(w, r, name)
-	case r.Method == http.MethodHead:
-		i, err := s.has.Head(r.Context(), name)
-		w.Header().Set("Content-Length", strconv.FormatInt(i.Size, 10))
-		w.Header().Set("Last-Modified", "Fri, 27 Nov 2026 12:00:00 GMT")
-		if err != nil {
-			w.Header().Del("Content-Length")
-			w.WriteHeader(http.StatusNotFound)
-		}
-	case r.Method == http.MethodDelete:
-		s.has.Delete(r.Context(), name)
-		w.WriteHeader(http.StatusNoContent)
-	}
-}
-
-func refuse(w http.ResponseWriter, status int, code string) {
-	w.Header().Set("Content-Type", "application/xml")
-	w.WriteHeader(status)
-	fmt.Fprintf(w, "<Error><Code>%s</Code><Message>it says %s</Message></Error>", code, code)
-}
-
-func (s *server) put(w http.ResponseWriter, r *http.Request, name string) {
-	b, err := io.ReadAll(r.Body)
-	sum := md5.Sum(b)
-	if err != nil || r.Header.Get("If-None-Match") != "*" || r.Header.Get("Content-Md5") != base64.StdEncoding.EncodeToString(sum[:]) {
-		refuse(w, http.StatusBadRequest, "InvalidRequest")
-		return
-	}
-	if o, _ := s.has.Put(r.Context(), name, strings.NewReader(string(b))); o == objects.Exists {
-		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
-		return
-	}
-	w.Header().Set("ETag", `"x"`)
-}
-
-func (s *server) get(w http.ResponseWriter, r *http.Request, name string) {
-	var from, to int64
-	fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to)
-	i, err := s.has.Head(r.Context(), name)
-	switch {
-	case err != nil:
-		refuse(w, http.StatusNotFound, "NoSuchKey")
-		return
-	case from >= i.Size:
-		refuse(w, http.StatusRequestedRangeNotSatisfiable, "InvalidRange")
-		return
-	}
-	b, _ := s.has.Get(r.Context(), name, from, int(to-from+1))
-	w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, from+int64(len(b))-1, i.Size))
-	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-	w.Header().Set("Last-Modified", "Fri, 27 Nov 2026 12:00:00 GMT")
-	w.WriteHeader(http.StatusPartialContent)
-	w.Write(b)
-}
-
-func (s *server) list(w http.ResponseWriter, r *http.Request) {
-	type content struct {
-		Key, LastModified string
-		Size              int64
-	}
-	var answer struct {
-		XMLName               xml.Name `xml:"ListBucketResult"`
-		IsTruncated           bool
-		KeyCount              int
-		Contents              []content
-		NextContinuationToken string `xml:",omitempty"`
-	}
-	q := r.URL.Query()
-	most, _ := strconv.Atoi(q.Get("max-keys"))
-	after := q.Get("start-after")
-	if t := q.Get("continuation-token"); t != "" {
-		after = t
-	}
-	most = min(most, 3) // a store may give fewer than it is asked for
-	page, _ := s.has.List(r.Context(), q.Get("prefix"), after, most+1)
-	if answer.IsTruncated = len(page) > most; answer.IsTruncated {
-		page = page[:most]
-		answer.NextContinuationToken = page[most-1].Name
-	}
-	for _, i := range page {
-		answer.Contents = append(answer.Contents, content{i.Name, "2026-11-27T12:00:00.000Z", i.Size})
-	}
-	answer.KeyCount = len(page)
-	w.Header().Set("Content-Type", "application/xml")
-	xml.NewEncoder(w).Encode(answer)
-}
+const secret = s3test.Secret
 
 // begin starts a server, and returns how every request gets there.
-func begin(t testing.TB, s *server) http.RoundTripper {
+func begin(t testing.TB, s *s3test.Server) http.RoundTripper {
 	t.Helper()
 	listener := httptest.NewTLSServer(s)
 	t.Cleanup(listener.Close)
@@ -146,11 +34,11 @@ func begin(t testing.TB, s *server) http.RoundTripper {
 	return through
 }
 
-func open(t testing.TB, s *server, prefix string) *s3.Bucket {
+func open(t testing.TB, s *s3test.Server, prefix string) *s3.Bucket {
 	t.Helper()
-	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.Access)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
-	b, err := s3.Open(s3.Location{Bucket: "name", Prefix: prefix, Endpoint: "s3.example.com", Region: "eu-1"}, begin(t, s))
+	b, err := s3.Open(s3.Location{Bucket: "name", Prefix: prefix, Endpoint: "s3.example.com", Region: s3test.Region}, begin(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,14 +47,14 @@ func open(t testing.TB, s *server, prefix string) *s3.Bucket {
 
 func TestContract(t *testing.T) {
 	for _, prefix := range []string{"", "some/prefix"} {
-		objecttest.Contract(t, func(t testing.TB) objects.Store { return open(t, &server{has: new(objecttest.Memory)}, prefix) })
+		objecttest.Contract(t, func(t testing.TB) objects.Store { return open(t, &s3test.Server{Has: new(objecttest.Memory)}, prefix) })
 	}
 }
 
 // TestPrefixesAreApart: two prefixes of one bucket do not see each other.
 func TestPrefixesAreApart(t *testing.T) {
 	m := new(objecttest.Memory)
-	one, other := open(t, &server{has: m}, "a"), open(t, &server{has: m}, "ab")
+	one, other := open(t, &s3test.Server{Has: m}, "a"), open(t, &s3test.Server{Has: m}, "ab")
 	for i, b := range []*s3.Bucket{one, other} {
 		if o, err := b.Put(t.Context(), "x", strings.NewReader(fmt.Sprint(i))); o != objects.Done || err != nil {
 			t.Fatal(o, err)
@@ -207,15 +95,15 @@ func TestWhatAStoreRefuses(t *testing.T) {
 		"AuthorizationHeaderMalformed": {400, "in another region"}, "NotImplemented": {501, "conditional writes"}, "ConditionalRequestConflict": {409, ""},
 		"InternalError": {500, ""}, "SlowDown": {503, ""}, "RequestTimeout": {400, ""}, "BadGateway": {502, ""}, "TooManyRequests": {429, ""},
 	} {
-		s := &server{instead: func(w http.ResponseWriter, r *http.Request) bool { refuse(w, c.status, code); return true }}
+		s := &s3test.Server{Instead: func(w http.ResponseWriter, r *http.Request) bool { s3test.Refuse(w, c.status, code); return true }}
 		b := open(t, s, "")
-		before := s.asked.Load()
+		before := s.Asked.Load()
 		for op, err := range each(t, b) {
 			if err == nil || errors.Is(err, objects.ErrNone) || !strings.Contains(err.Error(), code) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "bucket name") || strings.Contains(err.Error(), secret) {
 				t.Errorf("%s: %s: %v", op, code, err)
 			}
 		}
-		if n := s.asked.Load() - before; n != 4 {
+		if n := s.Asked.Load() - before; n != 4 {
 			t.Errorf("%s: %d requests for 4", code, n)
 		}
 	}
@@ -233,9 +121,9 @@ func TestAnswersThatAreCut(t *testing.T) {
 			http.NewResponseController(w).Flush()
 		},
 	} {
-		s := &server{instead: func(w http.ResponseWriter, r *http.Request) bool {
+		s := &s3test.Server{Instead: func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method != http.MethodGet && name != "before it" {
-				refuse(w, 500, "InternalError")
+				s3test.Refuse(w, 500, "InternalError")
 				return true
 			}
 			cut(w)
@@ -251,7 +139,7 @@ func TestAnswersThatAreCut(t *testing.T) {
 
 // TestAStoreWithoutParts: a store that gives whole objects is found out.
 func TestAStoreWithoutParts(t *testing.T) {
-	b := open(t, &server{instead: func(w http.ResponseWriter, r *http.Request) bool {
+	b := open(t, &s3test.Server{Instead: func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Last-Modified", "Fri, 27 Nov 2026 12:00:00 GMT")
 		w.Write([]byte("0123456789"))
 		return true
@@ -265,13 +153,13 @@ func TestAStoreWithoutParts(t *testing.T) {
 }
 
 func TestWithoutKeys(t *testing.T) {
-	s := &server{has: new(objecttest.Memory)}
+	s := &s3test.Server{Has: new(objecttest.Memory)}
 	open(t, s, "")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(t.TempDir(), "none"))
-	for _, set := range [][2]string{{"", ""}, {"AKIDEXAMPLE", ""}, {"", secret}} {
+	for _, set := range [][2]string{{"", ""}, {s3test.Access, ""}, {"", secret}} {
 		t.Setenv("AWS_ACCESS_KEY_ID", set[0])
 		t.Setenv("AWS_SECRET_ACCESS_KEY", set[1])
-		if _, err := s3.Open(s3.Location{Bucket: "name", Endpoint: "s3.example.com", Region: "eu-1"}, begin(t, s)); !errors.Is(err, s3.ErrKeys) || strings.Contains(err.Error(), secret) {
+		if _, err := s3.Open(s3.Location{Bucket: "name", Endpoint: "s3.example.com", Region: s3test.Region}, begin(t, s)); !errors.Is(err, s3.ErrKeys) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%.4q: %v", set, err)
 		}
 	}

@@ -69,8 +69,17 @@ func (l *Log) Append(ctx context.Context, at commitlog.Position, before commitlo
 	}
 }
 
-// Close lets nobody append any more: an append of which nothing is known ends, after the request that is under way.
+// Close lets nobody append any more: an append of which nothing is known ends, after the request that is under way. Reads that fail from then on
+// say ErrClosed, so that nobody tries them again.
 func (l *Log) Close() { l.closed.Store(true) }
+
+// failed is why a read has failed.
+func (l *Log) failed(err error) error {
+	if l.closed.Load() {
+		return fmt.Errorf("%w: %w", commitlog.ErrClosed, err)
+	}
+	return err
+}
 
 // Read implements commitlog.Log.
 func (l *Log) Read(ctx context.Context, at commitlog.Position) (commitlog.Entry, error) {
@@ -129,14 +138,14 @@ func (l *Log) part(ctx context.Context, at commitlog.Position, from, n int) ([]b
 	case errors.Is(err, objects.ErrNone):
 		return nil, commitlog.ErrNone
 	case err != nil:
-		return nil, fmt.Errorf("read commit %d: %w", at, err)
+		return nil, l.failed(fmt.Errorf("read commit %d: %w", at, err))
 	default:
 		return b, nil
 	}
 }
 
-// chain reads the chain of an entry.
-func (l *Log) chain(ctx context.Context, at commitlog.Position) (commitlog.Chain, error) {
+// Chain reads the chain of an entry. It fails with commitlog.ErrNone where there is no such entry.
+func (l *Log) Chain(ctx context.Context, at commitlog.Position) (commitlog.Chain, error) {
 	b, err := l.part(ctx, at, 0, len(commitlog.Chain{}))
 	if err != nil {
 		return commitlog.Chain{}, err
@@ -151,7 +160,7 @@ func (l *Log) after(ctx context.Context, at commitlog.Position) (commitlog.Posit
 	defer over()
 	page, err := l.store.List(ctx, prefix, name(at), 1)
 	if err != nil {
-		return 0, fmt.Errorf("list the commits after %d: %w", at, err)
+		return 0, l.failed(fmt.Errorf("list the commits after %d: %w", at, err))
 	}
 	if len(page) == 0 {
 		return 0, nil

@@ -145,7 +145,7 @@ func (r *Reader) last(ctx context.Context) (there bool, err error) {
 	if r.at == 0 {
 		return true, nil
 	}
-	c, err := r.log.chain(ctx, r.at)
+	c, err := r.log.Chain(ctx, r.at)
 	switch {
 	case errors.Is(err, commitlog.ErrNone):
 		return false, nil

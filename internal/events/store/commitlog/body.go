@@ -11,6 +11,7 @@ import (
 type Body struct {
 	Term    uint64 // of whoever wrote it
 	Head    uint64 // the number of the last entry of the feed, at the end of the commit
+	Began   uint64 // the position at which the term of the entry before began; 0 where none was before
 	Changes Changes
 }
 
@@ -23,8 +24,9 @@ const (
 	MaxKeys = 2 << 20
 )
 
-// header is the format (4 bytes), the term (8) and the head (8). Numbers are big endian.
-const header = 4 + 8 + 8
+// Header is how many bytes of a body come before its changes: the format (4), the term (8), the head (8) and where the term before began (8).
+// Numbers are big endian.
+const Header = 4 + 8 + 8 + 8
 
 // Encode returns the body as an entry has it. It fails with ErrTooLarge.
 func (b Body) Encode() ([]byte, error) {
@@ -37,33 +39,41 @@ func (b Body) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compress a commit: %w", err)
 	}
-	dst := binary.BigEndian.AppendUint32(make([]byte, 0, header+len(list)/2), Format)
+	dst := binary.BigEndian.AppendUint32(make([]byte, 0, Header+len(list)/2), Format)
 	dst = binary.BigEndian.AppendUint64(dst, b.Term)
 	dst = binary.BigEndian.AppendUint64(dst, b.Head)
+	dst = binary.BigEndian.AppendUint64(dst, b.Began)
 	return w.EncodeAll(list, dst), nil
 }
 
 // ParseBody reads a body. It fails with ErrFormat for another version's, and with ErrDamaged for what no version writes.
 func ParseBody(body []byte) (b Body, err error) {
-	if len(body) < 4 {
-		return b, fmt.Errorf("%w: a body of %d bytes", ErrDamaged, len(body))
-	}
-	if f := binary.BigEndian.Uint32(body); f != Format {
-		return b, fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, f, Format)
-	}
-	if len(body) < header {
-		return b, fmt.Errorf("%w: a body of %d bytes", ErrDamaged, len(body))
+	if b, err = ParseHeader(body); err != nil {
+		return b, err
 	}
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(MaxSize))
 	if err != nil {
 		return b, fmt.Errorf("read a commit: %w", err)
 	}
 	defer r.Close()
-	list, err := r.DecodeAll(body[header:], nil)
+	list, err := r.DecodeAll(body[Header:], nil)
 	if err != nil {
 		return b, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	b = Body{Term: binary.BigEndian.Uint64(body[4:]), Head: binary.BigEndian.Uint64(body[12:])}
 	b.Changes, err = parseChanges(list)
 	return b, err
+}
+
+// ParseHeader reads what comes before the changes, from a body or its beginning. It fails as ParseBody does.
+func ParseHeader(body []byte) (b Body, err error) {
+	if len(body) < 4 {
+		return b, fmt.Errorf("%w: a body of %d bytes", ErrDamaged, len(body))
+	}
+	if f := binary.BigEndian.Uint32(body); f != Format {
+		return b, fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, f, Format)
+	}
+	if len(body) < Header {
+		return b, fmt.Errorf("%w: a body of %d bytes", ErrDamaged, len(body))
+	}
+	return Body{Term: binary.BigEndian.Uint64(body[4:]), Head: binary.BigEndian.Uint64(body[12:]), Began: binary.BigEndian.Uint64(body[20:])}, nil
 }

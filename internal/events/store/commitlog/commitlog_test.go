@@ -76,7 +76,7 @@ func listed(list []byte) []byte {
 // withList is a body with a whole header.
 func withList(list []byte) []byte {
 	b := listed(list)
-	return slices.Concat(b[:4], make([]byte, 16), b[4:])
+	return slices.Concat(b[:4], make([]byte, commitlog.Header-4), b[4:])
 }
 
 func TestADamagedBodyIsRefused(t *testing.T) {
@@ -93,7 +93,7 @@ func TestADamagedBodyIsRefused(t *testing.T) {
 	if _, err := commitlog.ParseBody(append(slices.Clone(good), 0)); !errors.Is(err, commitlog.ErrDamaged) {
 		t.Errorf("with a byte more: %v", err)
 	}
-	for i := 20; i < len(good); i++ {
+	for i := commitlog.Header; i < len(good); i++ {
 		b := bytes.Clone(good)
 		b[i] ^= 0x11
 		if got, err := commitlog.ParseBody(b); err == nil && !reflect.DeepEqual(got, whole) {
@@ -193,7 +193,7 @@ func FuzzChanges(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		list, err := r.DecodeAll(body[20:], nil)
+		list, err := r.DecodeAll(body[commitlog.Header:], nil)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func FuzzChanges(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		if got, err := r.DecodeAll(again[20:], nil); err != nil || !bytes.Equal(got, list) {
+		if got, err := r.DecodeAll(again[commitlog.Header:], nil); err != nil || !bytes.Equal(got, list) {
 			t.Errorf("%x was read as %+v, which is %x", list, b.Changes, got)
 		}
 	})

@@ -59,7 +59,7 @@ type Log interface {
 	Append(ctx context.Context, at Position, before Chain, body []byte) (Result, error)
 
 	// Read returns the entry at a position, ErrNone where there is none yet, and ErrGap where there is none and later ones are. After any other
-	// error nothing is known. Read sees each entry whose Append has returned Done or Refused.
+	// error nothing is known, and with ErrClosed that stays so. Read sees each entry whose Append has returned Done or Refused.
 	Read(ctx context.Context, at Position) (Entry, error)
 }
 

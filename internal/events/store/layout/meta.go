@@ -39,19 +39,22 @@ const (
 type Place struct {
 	Position uint64
 	Term     uint64 // of the commit at Position
+	Began    uint64 // the position of the term's first commit
 	Chain    [32]byte
 }
 
 // Append appends the value of the place's row to dst.
 func (p Place) Append(dst []byte) []byte {
-	dst = binary.BigEndian.AppendUint64(dst, p.Position)
-	return append(binary.BigEndian.AppendUint64(dst, p.Term), p.Chain[:]...)
+	for _, n := range [...]uint64{p.Position, p.Term, p.Began} {
+		dst = binary.BigEndian.AppendUint64(dst, n)
+	}
+	return append(dst, p.Chain[:]...)
 }
 
 // ParsePlace reads a place.
 func ParsePlace(b []byte) (p Place, err error) {
-	if len(b) != 8+8+len(p.Chain) {
+	if len(b) != 3*8+len(p.Chain) {
 		return p, fmt.Errorf("place in the log of commits: %w", ErrCorrupt)
 	}
-	return Place{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), [32]byte(b[16:])}, nil
+	return Place{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:]), [32]byte(b[24:])}, nil
 }

@@ -93,11 +93,15 @@ func (m *Memory) Read(ctx context.Context, at commitlog.Position) (commitlog.Ent
 	if err := context.Cause(ctx); err != nil {
 		return commitlog.Entry{}, err
 	}
-	if m.ReadFails != nil && m.ReadFails(at) {
-		return commitlog.Entry{}, errLost
-	}
+	fails := m.ReadFails != nil && m.ReadFails(at)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if fails && m.closed {
+		return commitlog.Entry{}, commitlog.ErrClosed
+	}
+	if fails {
+		return commitlog.Entry{}, errLost
+	}
 	e, ok := m.entries[at]
 	switch {
 	case !ok && at > 0 && at < m.last():
