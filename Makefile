@@ -68,7 +68,7 @@ else
 	go test -count=1 -run '^Test(Worlds|RandomDaysOf.*|TwoArchivesForAMonth)$$' -timeout 24h ./internal/test/sim -args -first $$(( $(FIRST) + $(RUNS) / 2 )) -runs $$(( ($(RUNS) + 1) / 2 )); other=$$?; wait $$one && exit $$other
 	@# Worlds of git servers take a tenth of a second each.
 	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/git/gitplan -args -first $$(( 10 * $(FIRST) + 1 )) -runs $$(( 10 * $(RUNS) ))
-	go test -count=1 -run '^Test(Stores|Buckets|Doors)$$' -timeout 24h ./internal/test/cluster -args -first $(FIRST) -runs $$(( ($(RUNS) + 1) / 2 ))
+	go test -count=1 -run '^Test(Stores|Buckets|Doors|TrimmedLogs)$$' -timeout 24h ./internal/test/cluster -args -first $(FIRST) -runs $$(( ($(RUNS) + 1) / 2 ))
 endif
 
 load: build ## many clients on loopback for LOAD (10m); the report replaces the one in the file REPORT
@@ -86,10 +86,10 @@ microbench: ## benchmarks of the packages
 interop: ## against relays and clients written by others (a module of its own)
 	cd interop && go test -count=1 -timeout 15m $$(go list ./... | grep -vE '/(browser|bench|cluster|git|compliance)(/|$$)')
 
-cluster: ## what several nodes share, on a real S3 server behind a proxy that spoils requests; builds the server, versitygw, first
+cluster: ## what a bucket promises, on a real S3 server behind a proxy that spoils requests, with a machine that loses its disk again and again for FOR (2m); builds the server, versitygw, first
 	@mkdir -p interop/.build
 	GOBIN='$(CURDIR)/interop/.build' go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
-	cd interop && go test -count=1 -timeout 10m ./cluster
+	cd interop && go test -count=1 -timeout 20m ./cluster -args -for $(or $(FOR),2m)
 
 clients: ## clients of git that others wrote, at repositories that graspd hosts; installs them
 	interop/git/install

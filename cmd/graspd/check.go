@@ -128,6 +128,9 @@ func (c *Config) checkBackup(ctx context.Context, std stdio) error {
 
 // repair builds the store anew, mends the git data, and prints what became of the old store.
 func (c *Config) repair(ctx context.Context, std stdio, o storecheck.CheckOptions, p *progress.Meter, git gitCheck) error {
+	if node.InBucket(c.Data) {
+		return findings{fmt.Sprintf("%s is a copy of what is in the bucket: remove it and start graspd serve, which fills it again", node.StoreIn(c.Data))}
+	}
 	if err := backup.Unmark(c.Data); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/graspd/graspd/internal/base/objects/s3"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/node"
@@ -70,6 +71,8 @@ type Config struct {
 	// Engine has the other settings of how the relay follows others.
 	Engine relaysync.Config
 
+	// Bucket is where the commit log and snapshots of the store lie; nil for a store on this disk alone.
+	Bucket *s3.Location
 	// Backups says where graspd puts the backups that it makes by itself; with Dir "" it makes none.
 	Backups node.Backups
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graspd/graspd/internal/base/objects/s3"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/hosting"
@@ -34,6 +35,7 @@ type setting struct {
 	set              func(string) error
 	isBool           bool
 	isList           bool // a list: several values count together
+	secret           bool // what was given instead of a value may have a secret, and no error repeats it
 }
 
 // as returns the setting with another word for its value in the help.
@@ -124,6 +126,7 @@ func (c *Config) serveSettings() []setting {
 		number("sync-whole-from", p.WholeFrom, 1, 1_000_000_000, "how many repositories and root events graspd wants of a relay before it may compare everything with it at once", &peer.WholeFrom),
 		number("sync-max-relays", e.MaxRelays, 1, 100_000, "how many relays graspd connects to at once at most, besides the bootstrap relays", &engine.MaxRelays),
 		boolean("sync-negentropy", "true", "compare events with relays that can (NIP-77) instead of reading them page by page", &c.SyncNegentropy),
+		bucketSetting("keep what is in the store in this bucket of an object store, too: nothing that was acknowledged is lost with the disk, and an empty machine fills itself from it; not git data; "+s3.Form, &c.Bucket),
 		text("backup-dir", "", "directory for the backups that graspd makes by itself while it runs; empty = none", &c.Backups.Dir).as("DIR"),
 		duration("backup-every", 24*time.Hour, time.Minute, "how often graspd makes a backup", &c.Backups.Every),
 		number("backup-keep", 7, 1, 10_000, "how many backups stay; graspd removes older ones", &c.Backups.Keep),

@@ -37,6 +37,7 @@ const (
 	exitOK    = 0
 	exitFail  = 1 // something went wrong while running
 	exitUsage = 2 // the command line or a setting is wrong; check: the store could not be read
+	exitOther = 3 // another graspd writes the bucket now, so that this one must not start again by itself
 )
 
 // command is one subcommand.
@@ -82,6 +83,8 @@ func commands() []command {
 			example: "(umask 077; graspd backup --data /var/lib/graspd - | zstd >graspd-monday.tar.zst)"},
 		{name: "check", args: "[flags]", about: "verify the data of a stopped relay, or mend it with --repair", run: checkCommand,
 			settings: func(environment) []setting { return new(checkOptions).settings() }, seldom: besideData, example: "graspd check --data /var/lib/graspd"},
+		{name: "bucket", args: "[init|status|export DIR] [flags]", about: "put the data of a stopped relay into a bucket, show what a bucket has, or make a data directory of it", words: bucketWords, run: bucketCommand,
+			settings: func(environment) []setting { return new(bucketOptions).settings() }, seldom: besideData, example: "graspd bucket init --bucket 's3://name/prefix?endpoint=https://s3.example.org' --from /var/lib/graspd"},
 		{name: "key", args: "[export|import FILE|-] [flags]", about: "show the public key of a relay, or carry its secret key to another data directory", words: []string{"export", "import"}, run: keyCommand,
 			settings: func(environment) []setting { return new(keyOptions).settings() }, seldom: besideData, example: "graspd key export --data /var/lib/graspd relay.key"},
 		{name: "doctor", args: "[flags] [URL]", about: "look at a relay as its users see it, and at this machine, and say what to mend", run: doctorCommand,
@@ -227,8 +230,11 @@ func exitCode(err error, w io.Writer) int {
 		return say(w, found, exitFail)
 	}
 	fmt.Fprintf(w, "graspd: %s%s\n", oneLine(err), advice(err))
-	if errors.As(err, &blind) {
+	switch {
+	case errors.As(err, &blind):
 		return exitUsage
+	case errors.Is(err, store.ErrDeposed):
+		return exitOther
 	}
 	return exitFail
 }
@@ -252,6 +258,8 @@ func advice(err error) string {
 		return " (mount it for writing, or give another directory)"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG), errors.Is(err, store.ErrFull):
 		return " (make room on that disk, then start again)"
+	case errors.Is(err, store.ErrLogged):
+		return " (the data directory is of a relay in a bucket: use --bucket, or make one that needs none with graspd bucket export)"
 	}
 	return ""
 }

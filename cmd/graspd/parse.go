@@ -96,7 +96,9 @@ func parse(command string, rows []setting, args []string, env environment) (rest
 			}
 		}
 		for _, s := range values {
-			if err := r.set(s); err != nil {
+			if err := r.set(s); err != nil && r.secret {
+				problems = append(problems, fmt.Sprintf("%s: %v", from, err))
+			} else if err != nil {
 				problems = append(problems, fmt.Sprintf("%s: %q is not allowed: %v", from, s, err))
 			}
 		}

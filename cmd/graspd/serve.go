@@ -58,7 +58,11 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	boundGarbage(env)
 	screen := screenOf(io.err, c.Quiet || c.LogFormat == logs.JSON)
 	log := newLogger(c, above(screen, io.err))
-	n, err := node.New(c.node(service, start.resolved, log))
+	nc := c.node(service, start.resolved, log)
+	if nc.Bucket, err = openBucket(c.Bucket); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	n, err := newNode(ctx, nc, screen, log)
 	if err != nil {
 		return errors.Join(withGitAdvice(err), l.Close())
 	}

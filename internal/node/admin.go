@@ -21,6 +21,9 @@ func (n *Node) adminPages() *admin.Pages {
 	if n.Backups != nil {
 		c.Backups, m.Backups = n.Backups, n.Backups
 	}
+	if n.bucket != nil {
+		c.Bucket = n.bucket
+	}
 	if n.Engine != nil {
 		c.Sync, m.Sync = n.Engine, n.Engine
 	}

@@ -56,6 +56,7 @@ type Config struct {
 	Sync        *Sync                    // nil: the node fetches nothing from other relays
 	Private     *Private                 // nil: the node serves everybody
 	Backups     *Backups                 // nil: the node makes none by itself
+	Bucket      *Bucket                  // nil: what the node has is in Dir alone; else Prepare comes before New
 	Mailboxes   bool                     // the node asks the relays to which participants write (GRASP-03)
 	Archive     *Archive                 // how to keep what Lists.Archive names; nil: not at all
 	Identity    func() (Identity, error) // New calls it once the store is open; nil: the key in Dir
@@ -101,6 +102,7 @@ type Node struct {
 	circle  *members.Circle // nil where everybody is served
 	peers   *members.Peers  // nil where everybody is served
 	copying chan struct{}   // full while a backup is under way
+	bucket  *keeper         // nil without Config.Bucket
 
 	readiness atomic.Pointer[status.Readiness] // as watchFilling saw it last; nil before
 }
@@ -141,7 +143,12 @@ func New(c Config) (_ *Node, err error) {
 
 // open opens the store and the repositories.
 func (n *Node) open() (err error) {
-	if n.Store, err = openOwnStore(n.cfg); err != nil {
+	if n.cfg.Bucket == nil {
+		n.Store, err = openOwnStore(n.cfg)
+	} else if n.bucket, err = openLogged(n.cfg); err == nil {
+		n.Store = n.bucket.store
+	}
+	if err != nil {
 		return err
 	}
 	n.sweepSnapshots()

@@ -60,6 +60,9 @@ func (n *Node) parts(l Listeners) []part {
 	if n.Backups != nil {
 		parts = append(parts, part{"backups", n.Backups.Run})
 	}
+	if n.bucket != nil {
+		parts = append(parts, part{"bucket", n.bucket.run})
+	}
 	parts = append(append(parts, part{"relay", n.Relay.Run}), n.Term.parts()...)
 	if l.Admin != nil || n.Remote() {
 		parts = append(parts, part{"page history", func(ctx context.Context) error { pages.Run(ctx); return nil }})
@@ -90,6 +93,10 @@ func (n *Node) Run(ctx context.Context, l Listeners) error {
 	}
 	g.Go(func() error {
 		<-over.Done()
+		if n.bucket != nil {
+			late := time.AfterFunc(closePatience, n.bucket.log.Close)
+			defer late.Stop()
+		}
 		for _, r := range all {
 			r.stop()
 			<-r.done

@@ -91,6 +91,7 @@ type Config struct {
 	Git        Hosting                              // nil when no repositories are hosted
 	Moderation Moderation                           // nil: not offered
 	Backups    interface{ Status() status.Backups } // nil when this relay makes none by itself
+	Bucket     interface{ Problem() string }        // nil when this relay has none; "" is no problem
 	Reports    Reports                              // nil: not offered; needs Moderation
 }
 
@@ -217,7 +218,11 @@ func (c Config) ready(w http.ResponseWriter, _ *http.Request) {
 	if !r.Ready {
 		code = http.StatusServiceUnavailable
 	}
-	answer(w, code, r.String())
+	text := r.String()
+	if c.Bucket != nil && c.Bucket.Problem() != "" {
+		text += "; " + c.Bucket.Problem()
+	}
+	answer(w, code, text)
 }
 
 func (c Config) readiness() status.Readiness {
