@@ -82,6 +82,12 @@ func (l *lockedBuffer) tail() string {
 	return s[max(0, len(s)-4000):]
 }
 
+func (l *lockedBuffer) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Contains(l.b.Bytes(), []byte(text))
+}
+
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -293,6 +299,12 @@ func TestAMachineLosesItsDisk(t *testing.T) {
 			acked = append(acked, mine...)
 		})
 	}
+	for range 600 { // from the first kill on, an empty disk begins with a snapshot
+		if m.logs.has(" msg=snapshot ") {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	kills, burnt := 0, 0
 	for begun := time.Now(); time.Since(begun) < *length; {
@@ -326,9 +338,10 @@ func TestAMachineLosesItsDisk(t *testing.T) {
 	if here, there := command(t, "export", "--data", last.dir), command(t, "export", "--data", alone); here != there {
 		t.Error("an export of the bucket has something else")
 	}
-	t.Logf("%d events heard OK, %d kills, %d of them with the disk, %d starts, %d requests\n%s", len(acked), kills, burnt, m.starts, p.requests.Load(), command(t, "bucket", "status", "--bucket", last.bucket))
-	if len(acked) < 10 || burnt < 2 {
-		t.Error("that proves little")
+	status := command(t, "bucket", "status", "--bucket", last.bucket)
+	t.Logf("%d events heard OK, %d kills, %d of them with the disk, %d starts, %d requests\n%s", len(acked), kills, burnt, m.starts, p.requests.Load(), status)
+	if len(acked) < 10 || burnt < 2 || !strings.Contains(status, "snapshot: position") || !m.logs.has("the data directory is filled from the bucket") {
+		t.Errorf("that proves little\n%s", logs)
 	}
 }
 
