@@ -37,7 +37,7 @@ func TestTrimmedLogs(t *testing.T) {
 	}
 	t.Logf("in all: %v", sum)
 	for _, what := range []string{"acknowledged", "terms", "trimmed", "restored", "deposed"} {
-		if sum[what] < n && *replay < 0 {
+		if sum[what] < n/20 && *replay < 0 { // trims are rare
 			t.Errorf("only %d %s", sum[what], what)
 		}
 	}
