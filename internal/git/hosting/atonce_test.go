@@ -126,8 +126,7 @@ func TestLongPushesAreJudgedInTurns(t *testing.T) {
 func TestALongPushThatCannotBeProven(t *testing.T) {
 	w := newWorld(t, hosting.Limits{})
 	r := w.newRepo()
-	r.commit("one")
-	tip := r.commit("two")
+	sent, tip := r.commit("one"), r.commit("two")
 	e := w.announce(1, "tool", now)
 	var refs []string
 	p := &gitwire.Push{}
@@ -138,7 +137,7 @@ func TestALongPushThatCannotBeProven(t *testing.T) {
 	w.state(1, "tool", now, refs...)
 	got := w.host.Push(t.Context(), githttp.PushCall{
 		Of: nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: "tool"}, Push: p,
-		Pack: strings.NewReader(w.pack(r, tip+"\n^"+tip+"~1")), Progress: func(string) {},
+		Pack: strings.NewReader(w.pack(r, sent)), Progress: func(string) {},
 	})
 	if !strings.Contains(got.Unpack, "were not sent") {
 		t.Errorf("%+v", got)

@@ -126,6 +126,24 @@ func TestListsAmongMuchElse(t *testing.T) {
 	}
 }
 
+// TestAThreadThatIsSomeWork: what became of a thread is read to its end, though the work for the page is used up meanwhile.
+func TestAThreadThatIsSomeWork(t *testing.T) {
+	const work, some = 1000, 280
+	var c repopage.Config
+	w := newWorld(t, "", func(with *repopage.Config) { with.Work = work; c = *with })
+	of, a := tool(w)
+	issue, old := event(9, at+1000, nip34.KindIssue, "", a, nostr.Tag{"subject", "the issue"}), event(9, at, nip34.KindIssue, "", a)
+	all := []*nostr.Event{issue, old, event(1, at+2000, nip34.KindStatusClosed, "", nostr.Tag{"e", issue.ID.String()})}
+	for i := range int64(some) {
+		all = append(all, event(12, at+i, nostr.KindNote, fmt.Sprint(i), nostr.Tag{"e", issue.ID.String()}), event(9, at+i, nip34.KindStatusOpen, fmt.Sprint(i), nostr.Tag{"e", old.ID.String()}))
+	}
+	w.put(all...)
+	has(t, w.below(of, "issues"), "the issue", `<span class="state closed">closed</span>`)
+	if steps, err := repopage.New(c).StepsOfList(t.Context(), of, url.Values{}); steps < work || steps > 2*work || err != nil {
+		t.Errorf("%d steps, %v", steps, err)
+	}
+}
+
 // TestFilters: of a list people choose a status and a label, and search, and each choice says how many there are.
 func TestFilters(t *testing.T) {
 	w := newWorld(t, "")
