@@ -88,7 +88,7 @@ var slowLooks = sync.OnceValues(func() ([]byte, []ref) { return slowHistory(1000
 var searches = attack{
 	name:  "searches",
 	does:  "9 addresses, 20 connections each: REQs that search for 20 words, each another one, as fast as they are answered",
-	bound: "a search is metered as every query is, by the steps that it takes; beyond its rates an address waits",
+	bound: "a search is metered as every query is, by the steps that it takes; what takes long has half of the processors, in turns; beyond its rates an address waits",
 	strike: func(ctx context.Context, s *scene) error {
 		return crowd(ctx, s, addresses(9), 20, func(ctx context.Context, c *stranger, number int) bool {
 			for i := 0; ; i++ {

@@ -13,7 +13,7 @@ import (
 var values = attack{
 	name:  "many-values",
 	does:  "one address, 20 connections: REQs with 44,000 values as fast as they are read",
-	bound: "an address has 2 MiB a second, pays for values before graspd parses them, and has one large message parsed at a time; all addresses together leave half of the processors",
+	bound: "an address has 2 MiB a second, pays for values before graspd parses them, and takes turns; large messages leave half of the processors",
 	strike: func(ctx context.Context, s *scene) error {
 		ask := text(manyValues("s", 0))
 		return crowd(ctx, s, addresses(1), 20, func(_ context.Context, c *stranger, _ int) bool {

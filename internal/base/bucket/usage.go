@@ -8,7 +8,7 @@ import (
 
 const (
 	halfLife    = time.Minute // the time after which what was used counts half
-	mostParties = 1024        // beyond, Add forgets the parties whose use counts for nothing
+	mostParties = 1024        // beyond, Add forgets the parties that used least, until half as many are left
 )
 
 // Usage says how much each of many parties has lately used of something. What was used counts half after each minute, so that a party that
@@ -35,8 +35,11 @@ func (u *Usage[K]) Add(now time.Time, who K, d time.Duration) {
 		before.seconds *= math.Exp2(-max(0, now.Sub(before.at).Seconds()) / halfLife.Seconds())
 	}
 	u.by[who] = use{before.seconds + d.Seconds(), now}
-	if len(u.by) > mostParties {
-		maps.DeleteFunc(u.by, func(_ K, x use) bool { return x.lately(now) == 0 })
+	if len(u.by) <= mostParties {
+		return
+	}
+	for least := 1; len(u.by) > mostParties/2; least *= 2 {
+		maps.DeleteFunc(u.by, func(_ K, x use) bool { return x.lately(now) < least })
 	}
 }
 

@@ -39,18 +39,20 @@ func TestWhatIsUnderWayCounts(t *testing.T) {
 	}
 }
 
-// Of those who count for nothing no more are kept than a bound; who counts stays.
-func TestWhoCountsForNothingGoes(t *testing.T) {
-	var u Usage[int]
-	now := time.Unix(1000, 0)
-	u.Add(now, -1, 5*time.Second)
-	for i := range 100 * mostParties {
-		u.Add(now, i, time.Millisecond)
-		if len(u.by) > mostParties {
-			t.Fatalf("%d are kept", len(u.by))
+// Beyond a bound those who used least are forgotten; who used most stays.
+func TestWhoUsedLeastIsForgotten(t *testing.T) {
+	for _, each := range []time.Duration{time.Millisecond, 3 * time.Second} {
+		var u Usage[int]
+		now := time.Unix(1000, 0)
+		u.Add(now, -1, 50*time.Second)
+		for i := range 100 * mostParties {
+			u.Add(now, i, each)
+			if len(u.by) > mostParties {
+				t.Fatalf("%d are kept", len(u.by))
+			}
 		}
-	}
-	if u.Seconds(now, -1) != 5 {
-		t.Error("who counts has gone")
+		if u.Seconds(now, -1) != 50 {
+			t.Error("who used most has gone")
+		}
 	}
 }

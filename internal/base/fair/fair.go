@@ -42,6 +42,7 @@ type Config struct {
 	Little  int64            // 0 keeps the eighth for nobody
 	Slow    int64            // 0 has nobody give way for being slow
 	Newest  bool             // has the newest grant of a party give way: where a grant is work, that has least to lose
+	Brief   time.Duration    // so long a use, or its remainder, counts as none in who goes first; 0 is a second
 	Now     func() time.Time // nil is time.Now
 
 	// For Account.Wait and Grant.Wait.
@@ -73,6 +74,9 @@ func (c Config) withDefaults() Config {
 	or(&c.Owner, c.Total)
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Brief == 0 {
+		c.Brief = time.Second
 	}
 	if c.Places == 0 {
 		c.Places = 64

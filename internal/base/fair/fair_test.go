@@ -448,3 +448,31 @@ func TestWhoWaitsKeepsThePlace(t *testing.T) {
 		}
 	})
 }
+
+// TestLittleUse: who used an account for less than counts as a use comes by the order of their coming alone.
+func TestLittleUse(t *testing.T) {
+	for brief, want := range map[time.Duration]string{0: "first", time.Second: "first", time.Millisecond: "second", 5 * time.Millisecond: "first"} {
+		synctest.Test(t, func(t *testing.T) {
+			a := fair.New(fair.Config{Name: "turns", Total: 1, Brief: brief})
+			a.Charge(party("first"), 4*time.Millisecond)
+			held, _ := a.Take(fair.Party{}, 1)
+			got := make(chan string, 2)
+			for _, who := range []string{"first", "second"} {
+				go func() {
+					g, err := a.Wait(t.Context(), party(who), 1)
+					if err != nil {
+						t.Error(err)
+					}
+					got <- who
+					g.GiveBack()
+				}()
+				synctest.Wait()
+			}
+			held.GiveBack()
+			if who := <-got; who != want {
+				t.Errorf("with %v the %s one goes first", brief, who)
+			}
+			synctest.Wait()
+		})
+	}
+}

@@ -137,7 +137,7 @@ func (b *book) forget(w *waiter) bool {
 func (b *book) note(now time.Time, p Party, d time.Duration) {
 	for _, s := range p.names() {
 		if s.kind != service {
-			b.use.Add(now, s, d)
+			b.use.Add(now, s, d*time.Duration(time.Second/b.Brief))
 		}
 	}
 }

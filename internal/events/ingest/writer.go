@@ -151,13 +151,10 @@ func (w *writer) full() bool {
 	return r.decided >= w.away.most || r.batch != nil && r.batch.Full() || w.away.apart && r.extra > 0
 }
 
-// pause returns how long it is until something is due even if no event comes. The store is not opened anew while a batch is open, so that look
-// is not waited for then.
+// pause returns how long it is until something is due even if no event comes. That is a minute at most, as chores come so often; reopen needs no
+// more.
 func (w *writer) pause() time.Duration {
 	wait := min(time.Until(w.firstDue()), time.Until(w.held.next()))
-	if w.open.batch == nil {
-		wait = min(wait, time.Until(w.look))
-	}
 	if !w.open.idle() {
 		wait = min(wait, time.Until(w.open.deadline))
 	}

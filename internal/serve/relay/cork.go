@@ -59,25 +59,18 @@ func (c *cork) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// text writes a text message, given in parts, as one frame (RFC 6455, 5.2). The frame waits for release, unless corkBytes wait already. The
-// library would write the same frame, but with its locks and buffers. text fails once the library has written a close frame.
-func (c *cork) text(parts ...[]byte) error {
-	n, err := c.hold(parts...)
-	if err != nil || n < corkBytes {
-		return err
-	}
-	return c.drain()
-}
-
-// hold adds a text message to buf, and returns how many bytes wait.
-func (c *cork) hold(parts ...[]byte) (n int, err error) {
+// hold adds a text message, given in parts, to what waits, as one frame (RFC 6455, 5.2), and reports whether so much waits that the caller is to
+// drain the cork. Else the frame waits for release. The library would write the same frame, but with its locks and buffers. hold fails once
+// the library has written a close frame.
+func (c *cork) hold(parts ...[]byte) (full bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing {
-		return 0, net.ErrClosed
+		return false, net.ErrClosed
 	}
 	c.held = true
 	c.begin()
+	n := 0
 	for _, p := range parts {
 		n += len(p)
 	}
@@ -85,7 +78,7 @@ func (c *cork) hold(parts ...[]byte) (n int, err error) {
 	for _, p := range parts {
 		*c.buf = append(*c.buf, p...)
 	}
-	return len(*c.buf), nil
+	return len(*c.buf) >= corkBytes, nil
 }
 
 // appendTextHeader appends the header of an unmasked text message in one frame.

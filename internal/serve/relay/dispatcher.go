@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
-
-	"github.com/coder/websocket"
 
 	"github.com/graspd/graspd/internal/base/contain"
 	"github.com/graspd/graspd/internal/events/store"
@@ -16,15 +13,11 @@ import (
 // readAhead is how many entries of the feed the dispatcher reads at once.
 const readAhead = 256
 
-// What the dispatcher does for a session on account of one event. Beyond that the session does it, or pays.
+// What the dispatcher does for a session on account of one event. Beyond that the session's own writer does it, and pays.
 const (
-	stepsBeside  = 4  // of matching one filter: where it takes more, the session's own writer finds out
-	freeLooks    = 64 // filters that are looked at for nothing
-	looksPerStep = 8
-	mostLookDebt = time.Second // of an address whose sessions have more filters looked at; beyond, these end
+	stepsBeside = 4  // of matching one filter
+	freeLooks   = 64 // filters that are looked at
 )
-
-var tooManyLooks = &goodbye{code: websocket.StatusTryAgainLater, text: "rate-limited: each event is compared with too many of your filters; ask for less"}
 
 // dispatcher reads the feed for all sessions, and hands each added event to the sessions with a subscription that matches. It never waits
 // for a session. Everybody waits for it, so what is much work it leaves to the writers of the sessions, who pay for that.
@@ -38,7 +31,6 @@ type dispatcher struct {
 	// Owned by run.
 	after   store.Seq  // all entries up to this one are handed out
 	touched []*session // sessions with hits on the event in hand
-	looking []*session // sessions of which it has looked at more than freeLooks filters
 	heavy   bool       // some of the hits are to be found out
 	at      *session   // the session whose filter or queue is in hand
 }
@@ -122,7 +114,6 @@ func (d *dispatcher) deliver(seq store.Seq, e *nostr.Event) {
 	x := newSubject(e)
 	d.heavy = false
 	d.contained(func() { d.match(seq, x) })
-	d.bill()
 	if len(d.touched) == 0 {
 		return
 	}
@@ -134,7 +125,7 @@ func (d *dispatcher) deliver(seq store.Seq, e *nostr.Event) {
 	d.contained(func() {
 		for len(left) > 0 {
 			d.at, left = left[0], left[1:]
-			d.at.subs.deliver(ev, d.at.hits)
+			d.at.subs.deliver(ev, d.at.hits, d.at.looks > freeLooks)
 			d.at.rest()
 		}
 	})
@@ -165,16 +156,23 @@ func (s *session) rest() {
 	s.hits = s.hits[:0]
 }
 
-// match gathers the sessions that an event concerns in touched, and their subscriptions in hits.
+// match gathers the sessions that an event concerns or may concern in touched, and their subscriptions in hits. It leaves a session with very
+// many filters to itself.
 func (d *dispatcher) match(seq store.Seq, x *subject) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.index.candidates(x, func(f *liveFilter) {
-		s := f.sub.session
-		d.at = s
-		if d.look(s, seq) == freeLooks+1 {
-			d.looking = append(d.looking, s)
+	d.index.candidates(x, func(s *session, e *entry) {
+		if s.lookedFor != seq {
+			s.lookedFor, s.looks = seq, 0
 		}
+		if s.looks++; s.looks > freeLooks {
+			if s.looks == freeLooks+1 && len(s.hits) == 0 {
+				d.touched = append(d.touched, s)
+			}
+			return
+		}
+		f := e.filter
+		d.at = s
 		found := f.sub.hit != seq && f.near(x)
 		maybe := found && f.steps(x) > stepsBeside
 		found = found && (maybe || f.meets(x))
@@ -189,25 +187,4 @@ func (d *dispatcher) match(seq store.Seq, x *subject) {
 		s.hits = append(s.hits, hit{f.sub, maybe})
 		d.heavy = d.heavy || maybe
 	})
-}
-
-// look counts a filter of the session that is looked at for an event, and returns how many that are.
-func (d *dispatcher) look(s *session, seq store.Seq) int {
-	if s.lookedFor != seq {
-		s.lookedFor, s.looks = seq, 0
-	}
-	s.looks++
-	return s.looks
-}
-
-// bill has those pay of whom the dispatcher has looked at many filters, and ends their sessions where they have taken too much.
-func (d *dispatcher) bill() {
-	for _, s := range d.looking {
-		s.visitor.Charge(s.looks / looksPerStep)
-		if s.visitor.Debt() > mostLookDebt {
-			s.end(tooManyLooks)
-		}
-	}
-	clear(d.looking)
-	d.looking = d.looking[:0]
 }

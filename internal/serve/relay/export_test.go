@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"slices"
 
 	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/events/store"
@@ -18,7 +17,7 @@ type Matcher struct {
 	seq  store.Seq
 
 	Undecided int   // of the subscriptions told of the last event
-	Paying    []int // for what was looked at on account of the last event
+	Paying    []int // as they look at the last event themselves
 }
 
 func NewMatcher() *Matcher {
@@ -46,7 +45,7 @@ func (m *Matcher) Match(e *nostr.Event) map[int]int {
 	told := map[int]int{}
 	m.Undecided, m.Paying = 0, nil
 	for n, sub := range m.subs {
-		if slices.Contains(m.d.looking, sub.session) {
+		if s := sub.session; s.lookedFor == m.seq && s.looks > freeLooks {
 			m.Paying = append(m.Paying, n)
 		}
 		for _, h := range sub.session.hits {
@@ -60,14 +59,13 @@ func (m *Matcher) Match(e *nostr.Event) map[int]int {
 		sub.session.hits = nil
 	}
 	m.d.touched = nil
-	m.d.bill()
 	return told
 }
 
 // Size is how many places the index has.
 func (m *Matcher) Size() int {
 	x := m.d.index
-	return len(x.ids) + len(x.tags) + len(x.authors) + len(x.kinds) + len(x.rest.entries)
+	return len(x.ids) + len(x.tags) + len(x.authors) + len(x.kinds) + len(x.rest.places)
 }
 
 // SetMaxLag bounds how far behind the feed a session may be.
@@ -141,7 +139,6 @@ func (r *Relay) Unreturned() (out []string) {
 	check("buffers of frames that are read", r.buffers.out.Load())
 	check("buffers of frames that are sent", r.corkBuffers.out.Load())
 	check("counters", int64(len(r.counting)))
-	check("parsers", int64(len(r.parsing)))
 	check("builders of sets", int64(len(r.reconciles.building)))
 	return append(out, r.front.Unreturned()...)
 }
@@ -167,9 +164,6 @@ func (r *Relay) NewChallenge() string { return r.challenge() }
 // HoldCounters takes all places for COUNTs until release.
 func (r *Relay) HoldCounters() (release func()) { return r.counting.holdAll() }
 
-// HoldParsers takes all places for large messages until release.
-func (r *Relay) HoldParsers() (release func()) { return r.parsing.holdAll() }
-
 func (p semaphore) holdAll() (release func()) {
 	for range cap(p) {
 		p <- struct{}{}
@@ -189,8 +183,13 @@ func NewCork(conn net.Conn) *Cork {
 	return &cork{Conn: conn, spare: newRecycled(0)}
 }
 
-// Text adds a text message to what waits.
-func (c *cork) Text(p []byte) error { return c.text(p) }
+// Text adds a text message to what waits, and sends all of it where that is much.
+func (c *cork) Text(p []byte) error {
+	if full, err := c.hold(p); err != nil || !full {
+		return err
+	}
+	return c.drain()
+}
 
 // Release sends what waits.
 func (c *cork) Release() error { return c.release() }
@@ -198,11 +197,43 @@ func (c *cork) Release() error { return c.release() }
 // HeldBytes is what waits to be sent together.
 const HeldBytes = corkBytes
 
-// LeaveFinding leaves so many turns to find out what new events match.
-func (r *Relay) LeaveFinding(n int) (restore func()) { return leaveOf(r.pools.finding, n) }
+// LeaveTurns leaves so many turns for work that takes long.
+func (r *Relay) LeaveTurns(n int) (restore func()) { return leaveOf(r.pools.turns, n) }
 
 // LargeBytes is what large events that are being sent take.
 func (r *Relay) LargeBytes() int { return allLargeBytes - int(r.pools.large.Left()) }
 
 // LeaveLargeBytes takes all but n of what is left for them, until restore.
 func (r *Relay) LeaveLargeBytes(n int) (restore func()) { return leaveOf(r.pools.large, n) }
+
+// TurnTime is how long one has a turn while others may wait.
+const TurnTime = turnTime
+
+// Turns returns how many turns nobody has, and how many wait for one.
+func (r *Relay) Turns() (left int64, waiting int) {
+	return r.pools.turns.Left(), r.pools.turns.Waiting()
+}
+
+// MostTurnsOf is how many of one party wait in line.
+const MostTurnsOf = mostTurnsOf
+
+// Turn is a client's turn among all work that takes long.
+type Turn struct{ t *turn }
+
+// NewTurn makes one of a connected client of an address.
+func (r *Relay) NewTurn(addr string) Turn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for s := range r.sessions {
+		if host, _, _ := net.SplitHostPort(addr); s.visitor.Party().Address == host {
+			return Turn{s.newTurn()}
+		}
+	}
+	panic("nobody is connected from " + addr)
+}
+
+// Work waits until the client may do something that takes long.
+func (t Turn) Work(ctx context.Context) error { return t.t.need(ctx, 10*stepsFree) }
+
+// GiveBack ends the turn.
+func (t Turn) GiveBack() { t.t.giveBack() }

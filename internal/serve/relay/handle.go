@@ -57,27 +57,24 @@ func (s *session) handle(work context.Context, in *incoming, frame []byte) error
 	return nil
 }
 
-// understand parses a frame, and opens the subscription of a REQ or says why not. A large frame waits for the turn of the address and for a
-// token of parsing. understand charges the values of filters as work, and gives the frame's memory back.
+// understand parses a frame, and opens the subscription of a REQ, in the place of one with the same id, or says why not: then the old one ends
+// too, as after CLOSED nothing is open under the id. A frame of more than freeBytes waits for a turn. understand charges the values of filters as
+// work, and gives the frame's memory back.
 func (s *session) understand(work context.Context, in *incoming, frame []byte) (msg any, refusal string, err error) {
 	defer in.end()
-	if len(frame) >= largeMessage {
-		end, err := s.visitor.TakeTurn(work)
-		if err != nil {
+	turn := s.newTurn()
+	defer turn.giveBack()
+	if len(frame) > freeBytes {
+		if err := turn.take(work); err != nil {
 			return nil, "", err
 		}
-		defer end()
-		if err := s.relay.parsing.acquire(work); err != nil {
-			return nil, "", err
-		}
-		defer s.relay.parsing.release()
 	}
 	msg, err = nostr.ParseClient(frame)
 	switch m := msg.(type) {
 	case nostr.Req:
 		s.pay.chargeValues(m.Filters...)
 		if s.outside() == "" {
-			refusal = s.request(m, len(frame))
+			refusal = s.request(m, len(frame), turn)
 		}
 	case nostr.Count:
 		s.pay.chargeValues(m.Filters...)
@@ -85,6 +82,17 @@ func (s *session) understand(work context.Context, in *incoming, frame []byte) (
 		s.pay.chargeValues(m.Filter)
 	}
 	return msg, refusal, err
+}
+
+// request opens the subscription of a REQ, or says why not. It gives the turn back before whatever waits.
+func (s *session) request(req nostr.Req, size int, t *turn) (refusal string) {
+	sub, refusal := s.prepare(req, size)
+	t.giveBack()
+	s.closeSubscription(req.Sub)
+	if refusal != "" {
+		return refusal
+	}
+	return s.openSubscription(sub)
 }
 
 // malformed answers a frame that is no message, by its verb. A bad REQ ends the subscription, and a bad NEG-OPEN or NEG-MSG the

@@ -55,11 +55,11 @@ func (x *index) remove(f *liveFilter) {
 
 // empty reports whether there is no filter.
 func (x *index) empty() bool {
-	return len(x.ids)+len(x.tags)+len(x.authors)+len(x.kinds)+len(x.rest.entries) == 0
+	return len(x.ids)+len(x.tags)+len(x.authors)+len(x.kinds)+len(x.rest.places) == 0
 }
 
-// candidates calls visit with every filter that can match, with some more than once.
-func (x *index) candidates(s *subject, visit func(*liveFilter)) {
+// candidates calls visit with every filter that can match and its session, with some more than once.
+func (x *index) candidates(s *subject, visit func(*session, *entry)) {
 	x.ids[s.event.ID].each(visit)
 	for name, values := range s.tags {
 		for _, v := range values {
@@ -99,14 +99,20 @@ func (t table[K]) remove(keys []K, f *liveFilter) {
 	for i, k := range keys {
 		b := t[k]
 		b.remove(f.entries[i])
-		if len(b.entries) == 0 {
+		if len(b.places) == 0 {
 			delete(t, k)
 		}
 	}
 }
 
-// bucket is a set of filters. Taking one out takes constant time. A nil bucket is empty.
-type bucket struct{ entries []*entry }
+// bucket is a set of filters. Taking one out takes constant time. A nil bucket is empty. Sessions stand beside the filters, so that whoever skips
+// those of one session touches no other memory.
+type bucket struct{ places []place }
+
+type place struct {
+	session *session
+	entry   *entry
+}
 
 // entry is a filter's place in one bucket.
 type entry struct {
@@ -115,24 +121,24 @@ type entry struct {
 }
 
 func (b *bucket) add(f *liveFilter) {
-	e := &entry{filter: f, at: len(b.entries)}
-	b.entries = append(b.entries, e)
+	e := &entry{filter: f, at: len(b.places)}
+	b.places = append(b.places, place{f.sub.session, e})
 	f.entries = append(f.entries, e)
 }
 
 func (b *bucket) remove(e *entry) {
-	last := len(b.entries) - 1
-	b.entries[e.at] = b.entries[last]
-	b.entries[e.at].at = e.at
-	b.entries[last] = nil
-	b.entries = b.entries[:last]
+	last := len(b.places) - 1
+	b.places[e.at] = b.places[last]
+	b.places[e.at].entry.at = e.at
+	b.places[last] = place{}
+	b.places = b.places[:last]
 }
 
-func (b *bucket) each(visit func(*liveFilter)) {
+func (b *bucket) each(visit func(*session, *entry)) {
 	if b == nil {
 		return
 	}
-	for _, e := range b.entries {
-		visit(e.filter)
+	for _, p := range b.places {
+		visit(p.session, p.entry)
 	}
 }

@@ -1,20 +1,18 @@
 package relay
 
 import (
-	"context"
-	"errors"
-	"time"
-
-	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// liveTurn is how many deliveries sendLive sends before other work has its turn.
-const liveTurn = 64
+const (
+	liveTurn     = 64 // deliveries that sendLive sends before other work has its turn
+	looksPerStep = 8  // filters that a session that lags looks at in one step
+)
 
 // sendLive sends some of the queue and reports whether there was anything.
 func (s *session) sendLive() (busy bool, err error) {
+	s.turn.begin()
 	for range liveTurn {
 		d, ok := s.subs.nextLive()
 		if !ok {
@@ -45,6 +43,7 @@ func (s *session) catchUp() (busy bool, err error) {
 	if len(subs) == 0 {
 		return false, nil
 	}
+	s.turn.begin()
 	entries, _, err := s.relay.store.Since(from, liveTurn)
 	if err != nil {
 		s.relay.logger.Error("stored events cannot be read for subscriptions", "error", err)
@@ -67,6 +66,13 @@ func (s *session) catchUp() (busy bool, err error) {
 }
 
 func (s *session) sendMatching(seq store.Seq, e *nostr.Event, subs []*subscription) error {
+	looks := 0
+	for _, sub := range subs {
+		looks += len(sub.filters)
+	}
+	if err := s.bill(looks/looksPerStep + e.Size()/bytesOfStep); err != nil {
+		return err
+	}
 	x := newSubject(e)
 	var json []byte
 	for _, sub := range subs {
@@ -108,25 +114,10 @@ func (s *session) matches(sub *subscription, x *subject) (bool, error) {
 	return false, nil
 }
 
-// finder finds out in so many steps whether an event that is near meets a filter.
-type finder func(f *liveFilter, x *subject, steps int) (bool, error)
-
-// newFinder makes a finder for which the party pays first. Then it waits for its turn among all who have so much work done.
-func newFinder(work context.Context, turns *fair.Account, party fair.Party, pay store.Meter) finder {
-	return func(f *liveFilter, x *subject, steps int) (bool, error) {
-		if err := pay(steps); err != nil {
-			return false, err
-		}
-		turn, err := turns.Wait(work, party, 1)
-		if _, full := errors.AsType[fair.Refusal](err); full {
-			return false, tooManyLooks
-		}
-		if err != nil {
-			return false, err
-		}
-		defer turn.GiveBack()
-		began := time.Now()
-		defer func() { turns.Charge(party, time.Since(began)) }()
-		return f.meets(x), nil
+// meets finds out in so many steps whether an event that is near meets a filter. The party pays first, and waits for its turn.
+func (s *session) meets(f *liveFilter, x *subject, steps int) (bool, error) {
+	if err := s.bill(steps); err != nil {
+		return false, err
 	}
+	return f.meets(x), nil
 }

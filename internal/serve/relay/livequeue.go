@@ -17,8 +17,8 @@ type delivery struct {
 	maybe bool // the writer is to find out whether the subscription wants it
 }
 
-// liveQueue holds the deliveries that the dispatcher found for a session and the writer has not sent yet. When the queue is full, the
-// session lags: the dispatcher notes only the last event that concerns the session, and the writer itself reads the feed, from the end of
+// liveQueue holds the deliveries that the dispatcher found for a session and the writer has not sent yet. When the queue is full, or
+// very many of the session's filters would have to be looked at, the session lags: the dispatcher notes only the last event that concerns the session, and the writer itself reads the feed, from the end of
 // the queue to that event.
 type liveQueue struct {
 	ready    fifo.Queue[delivery]
@@ -33,9 +33,10 @@ func (q *liveQueue) full() bool {
 	return q.ready.Len()+len(q.deferred) >= maxLiveEvents || q.bytes >= maxLiveBytes
 }
 
-// deliver queues an event for some subscriptions of the session. Only the dispatcher calls deliver, which does not wait. It queues the event
-// for all of these subscriptions or for none, so that no entry reaches a lagging session both by the queue and by the feed.
-func (o *subscriptions) deliver(ev *liveEvent, hits []hit) {
+// deliver queues an event for some subscriptions of the session; where the session is to find out itself which want it, the session lags from
+// there on. Only the dispatcher calls deliver, which does not wait. It queues the event for all of these subscriptions or for none, so that no
+// entry reaches a lagging session both by the queue and by the feed.
+func (o *subscriptions) deliver(ev *liveEvent, hits []hit, itself bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	q := &o.live
@@ -45,7 +46,7 @@ func (o *subscriptions) deliver(ev *liveEvent, hits []hit) {
 	case q.lagged:
 		q.missed = ev.seq
 		return
-	case q.full():
+	case itself || q.full():
 		q.lagged, q.upTo, q.missed = true, ev.seq-1, ev.seq
 	}
 	for _, h := range hits {

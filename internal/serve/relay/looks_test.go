@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -112,31 +114,41 @@ func TestWhatIsMuchWorkIsLeftToSessions(t *testing.T) {
 	}
 }
 
-// TestFiltersThatAreLookedAtArePaidFor: an address with many filters that are all looked at for each event pays for that, and is sent away where it owes
-// too much.
+// TestFiltersThatAreLookedAtArePaidFor: a session with many filters that would all be looked at for each event looks at them itself, and its address
+// pays for that. Who has few does not, and nobody misses an event.
 func TestFiltersThatAreLookedAtArePaidFor(t *testing.T) {
 	inWorldAt(t, front.Rates{Requests: 1}, relay.Limits{}, func(t *testing.T, w *world) {
 		w.put(t, announcement())
-		many := w.dialFrom(t, stranger)
+		many, few := w.dialFrom(t, stranger), w.dialFrom(t, elsewhere)
 		defer many.close()
-		for i := range 64 {
-			many.send(t, fmt.Sprintf(`["REQ","%d"%s]`, i, strings.Repeat(`,{"kinds":[1621],"until":0}`, 20)))
-			many.expect(t, fmt.Sprintf(`["EOSE","%d"]`, i))
-		}
-		time.Sleep(time.Minute)
-		const why = `"error: rate-limited: each event is compared with too many of your filters; ask for less"]`
-		gone := ""
-		for i := 0; i < 1000 && gone == ""; i++ {
-			w.put(t, issue(time.Now().Unix(), fmt.Sprint(i)))
-			w.settle()
-			select {
-			case r := <-many.frames:
-				gone = r.frame
-			default:
+		defer few.close()
+		for c, subs := range map[*client]int{many: 64, few: 3} {
+			for i := range subs {
+				filters := strings.Repeat(`,{"kinds":[1621],"until":0}`, 19)
+				if i == subs-1 {
+					filters += `,{"kinds":[1621]}`
+				}
+				c.send(t, fmt.Sprintf(`["REQ","%d"%s]`, i, filters))
+				c.expect(t, fmt.Sprintf(`["EOSE","%d"]`, i))
 			}
 		}
-		if !strings.HasSuffix(gone, why) {
-			t.Errorf("it may have each event compared with 1,280 filters without an end: %q", gone)
+		time.Sleep(time.Minute)
+		start := time.Now()
+		for i := range 1000 {
+			e := issue(time.Now().Unix(), fmt.Sprint(i))
+			w.put(t, e)
+			for c, most := range map[*client]time.Duration{few: 0, many: time.Minute} {
+				asked, sub := time.Now(), map[*client]string{few: "2", many: "63"}[c]
+				if got := c.read(t); !strings.HasPrefix(got, `["EVENT","`+sub+`",`) || !strings.Contains(got, e.ID.String()) {
+					t.Fatalf("%d: %.200s", i, got)
+				}
+				if took := time.Since(asked); took > most {
+					t.Fatalf("%d: it took %v", i, took)
+				}
+			}
+		}
+		if took := time.Since(start); took < 10*time.Second {
+			t.Errorf("1,000 events are compared with 1,216 filters within %v", took)
 		}
 	})
 }
@@ -169,13 +181,127 @@ func TestSessionsFindOutInTurns(t *testing.T) {
 		c.expect(t, `["EOSE","c"]`)
 		honest.send(t, `["REQ","h",{"kinds":[1621],"search":"w49","limit":0}]`)
 		honest.expect(t, `["EOSE","h"]`)
-		restore := w.relay.LeaveFinding(0)
+		restore := w.relay.LeaveTurns(0)
 		w.put(t, issue(time.Now().Unix(), "", nostr.Tag{"subject", text}))
 		c.idle(t, time.Minute)
 		w.put(t, issue(time.Now().Unix(), "short", nostr.Tag{"subject", "w49"}))
 		restore()
 		if got := c.read(t); !strings.HasPrefix(got, `["EVENT","c"`) {
 			t.Errorf("%.100s", got)
+		}
+	})
+}
+
+// TestLongScansTakeTurns: a query that takes long waits for its turn, and one that takes little does not. Who closes theirs meanwhile is done with
+// it, and who leaves meanwhile leaves nothing behind.
+func TestLongScansTakeTurns(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		w.put(t, announcement())
+		for i := range 200 {
+			w.put(t, issue(int64(1000+i), "", nostr.Tag{"subject", fmt.Sprintf("word%03d", i)}))
+		}
+		long, leaves, short := w.dialFrom(t, stranger), w.dialFrom(t, stranger), w.dialFrom(t, elsewhere)
+		defer long.close()
+		defer short.close()
+		restore := w.relay.LeaveTurns(0)
+		for _, id := range []string{"a", "b"} {
+			long.send(t, `["REQ","`+id+`",{"search":"word000"}]`)
+		}
+		leaves.send(t, `["REQ","l",{"search":"word000"}]`)
+		long.idle(t, time.Second)
+		for range 300 {
+			short.send(t, `["REQ","s",{"kinds":[1621],"limit":1}]`)
+			if got := short.read(t); !strings.HasPrefix(got, `["EVENT","s"`) {
+				t.Errorf("%.100s", got)
+			}
+			short.expect(t, `["EOSE","s"]`)
+		}
+		long.send(t, `["CLOSE","a"]`)
+		leaves.close()
+		long.idle(t, time.Minute)
+		restore()
+		if got := long.read(t); !strings.HasPrefix(got, `["EVENT","b"`) {
+			t.Errorf("%.100s", got)
+		}
+		long.expect(t, `["EOSE","b"]`)
+	})
+}
+
+// TestATurnIsShort: who has had a turn for some time lets those go first who wait, and those who used less before all.
+func TestATurnIsShort(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		for _, who := range []string{stranger, elsewhere} {
+			c := w.dialFrom(t, who)
+			defer c.close()
+			c.send(t, `["REQ","a",{"limit":0}]`)
+			c.expect(t, `["EOSE","a"]`)
+		}
+		defer w.relay.LeaveTurns(1)()
+		var order []string
+		var all sync.WaitGroup
+		for _, who := range []string{stranger, stranger, elsewhere} {
+			all.Go(func() {
+				turn := w.relay.NewTurn(who)
+				for range 3 {
+					if err := turn.Work(t.Context()); err != nil {
+						t.Error(err)
+					}
+					order = append(order, who)
+					time.Sleep(relay.TurnTime)
+				}
+				turn.GiveBack()
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		want := []string{stranger, elsewhere, stranger, elsewhere, stranger, elsewhere}
+		if !slices.Equal(order[:len(want)], want) {
+			t.Errorf("%q", order)
+		}
+	})
+}
+
+// TestHowManyWaitForTurns: of one address only some wait in line, and all have their turn in the end.
+func TestHowManyWaitForTurns(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		c := w.dialFrom(t, stranger)
+		defer c.close()
+		c.send(t, `["REQ","a",{"limit":0}]`)
+		c.expect(t, `["EOSE","a"]`)
+		restore := w.relay.LeaveTurns(0)
+		var all sync.WaitGroup
+		for range 3 * relay.MostTurnsOf {
+			all.Go(func() {
+				turn := w.relay.NewTurn(stranger)
+				if err := turn.Work(t.Context()); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(relay.TurnTime)
+				turn.GiveBack()
+			})
+		}
+		time.Sleep(time.Minute)
+		if _, waiting := w.relay.Turns(); waiting != relay.MostTurnsOf {
+			t.Errorf("%d wait in line", waiting)
+		}
+		restore()
+		all.Wait()
+	})
+}
+
+// TestNobodyHasATurnWhileAClientReads: who is sent what a long query finds, and does not read it, holds up nobody.
+func TestNobodyHasATurnWhileAClientReads(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		w.put(t, announcement())
+		for i := range 200 {
+			w.put(t, issue(int64(1000+i), fmt.Sprint(strings.Repeat("x", 5000), i), nostr.Tag{"subject", "word"}))
+		}
+		free, _ := w.relay.Turns()
+		c := w.dialIdle(t)
+		c.send(t, `["REQ","a",{"search":"word"}]`)
+		synctest.Wait()
+		if left, _ := w.relay.Turns(); left != free {
+			t.Errorf("%d of %d turns are free", left, free)
 		}
 	})
 }

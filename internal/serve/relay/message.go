@@ -20,10 +20,9 @@ const (
 	allMessageBytes     = 64 << 20 // bytes of all messages being read, beyond the first freeBytes of each
 	addressMessageBytes = 8 << 20  // bytes of the messages of one address
 
-	freeBytes    = 4 << 10                // the first bytes of a message, which count for neither bound
-	largeMessage = 16 << 10               // bytes from which on a message waits for the turn of its address to be parsed
-	messageTime  = time.Minute            // how long each MessageBytes of a message may take, once it has begun
-	retryRoom    = 250 * time.Millisecond // the time between two tries for memory
+	freeBytes   = 4 << 10                // the first bytes of a message, which count for neither bound; beyond, a message is parsed in a turn
+	messageTime = time.Minute            // how long each MessageBytes of a message may take, once it has begun
+	retryRoom   = 250 * time.Millisecond // the time between two tries for memory
 )
 
 var (

@@ -217,50 +217,33 @@ func TestBytesHaveAPace(t *testing.T) {
 	}
 }
 
-// TestLargeMessagesTakeTheTurn: of one address one large message at a time is parsed, and small ones do not wait for it.
-func TestLargeMessagesTakeTheTurn(t *testing.T) {
-	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
-		w.put(t, announcement())
-		large, small := w.dialFrom(t, stranger), w.dialFrom(t, stranger)
-		defer large.close()
-		defer small.close()
-		e := issue(time.Now().Unix(), strings.Repeat("x", 20_000))
-		for _, message := range []struct{ frame, answer string }{
-			{`["REQ","a",{"limit":0,"#t":["` + strings.Repeat("x", 20_000) + `"]}]`, `["EOSE","a"]`},
-			{`["COUNT","a",{"#t":["` + strings.Repeat("x", 20_000) + `"]}]`, `["COUNT","a",{"count":0}]`},
-			{string(nostr.AppendEventMsg(nil, e)), string(nostr.AppendOK(nil, e.ID, true, ""))},
-		} {
-			release := w.front.HoldTurn(stranger)
-			large.send(t, message.frame)
-			large.idle(t, time.Second)
-			small.send(t, `["REQ","a",{"limit":0}]`)
-			small.expect(t, `["EOSE","a"]`)
-			release()
-			large.expect(t, message.answer)
-		}
-	})
-}
-
-// TestLargeMessagesLeaveAProcessor: of all addresses so many large messages are parsed at a time as leave half of the processors
-// for everything else; small ones do not wait, and who leaves meanwhile leaves nothing behind.
+// TestLargeMessagesLeaveAProcessor: messages of more than a few KiB are parsed in turns, which leave half of the processors for everything else;
+// small ones do not wait, and who leaves meanwhile leaves nothing behind.
 func TestLargeMessagesLeaveAProcessor(t *testing.T) {
 	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
-		release := w.relay.HoldParsers()
+		w.put(t, announcement())
 		large, leaves, small := w.dialFrom(t, stranger), w.dialFrom(t, "198.51.100.2:1"), w.dialFrom(t, "198.51.100.3:1")
 		defer large.close()
 		defer small.close()
-		frame := `["REQ","a",{"limit":0,"#t":["` + strings.Repeat("x", 20_000) + `"]}]`
-		large.send(t, frame)
-		leaves.send(t, frame)
-		large.idle(t, time.Second)
-		small.send(t, `["REQ","a",{"limit":0}]`)
-		small.expect(t, `["EOSE","a"]`)
+		e := issue(time.Now().Unix(), strings.Repeat("x", 5000))
+		for _, message := range []struct{ frame, answer string }{
+			{`["REQ","a",{"limit":0,"#t":["` + strings.Repeat("x", 5000) + `"]}]`, `["EOSE","a"]`},
+			{`["COUNT","a",{"#t":["` + strings.Repeat("x", 5000) + `"]}]`, `["COUNT","a",{"count":0}]`},
+			{string(nostr.AppendEventMsg(nil, e)), string(nostr.AppendOK(nil, e.ID, true, ""))},
+		} {
+			release := w.relay.LeaveTurns(0)
+			large.send(t, message.frame)
+			leaves.send(t, `["REQ","a",{"limit":0,"#t":["`+strings.Repeat("x", 5000)+`"]}]`)
+			large.idle(t, time.Second)
+			small.send(t, `["REQ","a",{"limit":0}]`)
+			small.expect(t, `["EOSE","a"]`)
+			leaves.close()
+			time.Sleep(time.Minute)
+			release()
+			large.expect(t, message.answer)
+			leaves = w.dialFrom(t, "198.51.100.2:1")
+		}
 		leaves.close()
-		time.Sleep(time.Minute)
-		release()
-		large.expect(t, `["EOSE","a"]`)
-		large.send(t, frame)
-		large.expect(t, `["EOSE","a"]`)
 	})
 }
 

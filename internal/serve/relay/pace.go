@@ -77,9 +77,9 @@ func (p payer) billed(most int) store.Meter {
 	}
 }
 
-// slowed returns a meter like that of billed, which also waits while the address is in debt. Use it for work of the writer that holds up
-// nobody else. The meter flushes the writer's frames before it waits, and when frames have waited for maxDelay.
-func (p payer) slowed(ctx context.Context, most int) store.Meter {
+// slowed returns a meter like that of billed, which also waits while the address is in debt, and for turns. Use it for work of the writer that
+// holds up nobody else. The meter flushes the writer's frames before it waits, and when frames have waited for maxDelay.
+func (p payer) slowed(ctx context.Context, most int, t *turn) store.Meter {
 	bill := p.billed(most)
 	return func(steps int) error {
 		if err := bill(steps); err != nil {
@@ -88,12 +88,13 @@ func (p payer) slowed(ctx context.Context, most int) store.Meter {
 		for {
 			wait := p.visitor.Debt()
 			if _, held := p.cork.waiting(); wait > 0 || held > maxDelay {
+				t.giveBack()
 				if err := gone(p.cork.release()); err != nil {
 					return err
 				}
 			}
 			if wait == 0 {
-				return nil
+				return t.need(ctx, steps)
 			}
 			if err := p.patient(ctx, wait); err != nil {
 				return err

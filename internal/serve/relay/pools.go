@@ -11,14 +11,8 @@ type pools struct {
 	records  *fair.Account // records of the sets of reconciliations
 	messages *fair.Account // bytes of messages being read, beyond the first freeBytes of each
 	large    *fair.Account // bytes of large events being sent
-	finding  *fair.Account // turns to find out with much work what new events match
+	turns    *fair.Account // turns for work that takes long
 }
-
-// Bounds of sessions that wait for such a turn, of all clients and of one.
-const (
-	mostFinding    = 4096
-	mostFindingOne = 256
-)
 
 func newPools(f *front.Front, l Limits) pools {
 	return pools{
@@ -29,6 +23,6 @@ func newPools(f *front.Front, l Limits) pools {
 		}),
 		messages: f.NewAccount(fair.Config{Name: "bytes of messages", Total: allMessageBytes, Address: addressMessageBytes, Little: 2 * int64(l.MessageBytes)}),
 		large:    f.NewAccount(fair.Config{Name: "bytes of large events", Total: allLargeBytes, Address: addressLargeBytes, Little: 4 * largeEvent}),
-		finding:  f.NewAccount(fair.Config{Name: "turns to match new events", Total: int64(halfOfProcessors()), Places: mostFinding, PlacesOne: mostFindingOne}),
+		turns:    f.NewAccount(fair.Config{Name: "turns for long work", Total: int64(halfOfProcessors()), Brief: turnTime / 2, Places: mostTurns, PlacesOne: mostTurnsOf}),
 	}
 }

@@ -77,7 +77,6 @@ type Relay struct {
 	counts      counts
 	listed      listed
 	counting    semaphore // bounds the COUNTs under way
-	parsing     semaphore // bounds the large messages being parsed
 	maxLag      store.Seq
 	buffers     *recycled // for frames being read
 	corkBuffers *recycled // for frames that wait to be sent together
@@ -110,7 +109,6 @@ func New(c Config) (*Relay, error) {
 		dispatcher:  newDispatcher(c.Store, c.Faults),
 		reconciles:  newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),
 		counting:    make(semaphore, counters),
-		parsing:     make(semaphore, halfOfProcessors()),
 		front:       c.Front,
 		pools:       pools,
 		buffers:     newRecycled(freeBytes),

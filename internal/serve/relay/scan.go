@@ -85,7 +85,8 @@ func (s *session) scanFailed(work, limited context.Context, sub *subscription, e
 func (s *session) sendStored(limited context.Context, sub *subscription) error {
 	view := s.relay.store.View()
 	defer view.Close()
-	bill := s.pay.slowed(limited, s.relay.limits.ScanWork)
+	s.turn.begin()
+	bill := s.pay.slowed(limited, s.relay.limits.ScanWork, s.turn)
 	metered := view.Metered(bill)
 	s.subs.shows(sub, view.Head())
 	var sent map[store.Seq]struct{}

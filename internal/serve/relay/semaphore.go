@@ -22,6 +22,5 @@ func (p semaphore) acquire(ctx context.Context) error {
 // release gives a token back.
 func (p semaphore) release() { <-p }
 
-// halfOfProcessors is how many large messages the relay parses, and in how many sessions it finds out with much work what new events match, at the
-// same time: the other half is free for everything else.
+// halfOfProcessors is how many sessions have work done that takes long at the same time: the other half is free for everything else.
 func halfOfProcessors() int { return max(1, runtime.GOMAXPROCS(0)/2) }

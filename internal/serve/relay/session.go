@@ -33,11 +33,12 @@ type session struct {
 	buf        []byte                  // the frame in hand; owned by the writer
 	challenged bool                    // the client has its challenge; owned by the writer
 	quiet      quiet
-	meets      finder // finds out with much work what live events match; owned by the writer
+	turn       *turn       // the writer's, for work that takes long; owned by the writer
+	bill       store.Meter // for finding out with much work what live events match; owned by the writer
 
 	// Owned by the dispatcher.
 	hits      []hit
-	looks     int // how many filters it has looked at for the event lookedFor
+	looks     int // how many filters it has looked at, or would have, for the event lookedFor
 	lookedFor store.Seq
 
 	frames progress
@@ -75,7 +76,8 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 	}
 	defer s.relay.leave(s)
 	s.cork.pace = func() { s.pay.paceBytes(work) }
-	s.meets = newFinder(work, s.relay.pools.finding, s.visitor.Party(), s.pay.slowed(work, math.MaxInt))
+	s.turn = s.newTurn()
+	s.bill = s.pay.slowed(work, math.MaxInt, s.turn)
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		err := s.contained(func() error { return s.write(ctx, work) })

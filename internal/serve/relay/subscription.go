@@ -65,20 +65,18 @@ func countValues(f *nostr.Filter) int {
 	return n
 }
 
-// request opens a subscription, in the place of one with the same id, or says why not. A refused REQ ends the old subscription too, as after
-// CLOSED nothing is open under the id.
-func (s *session) request(req nostr.Req, size int) (refusal string) {
-	s.closeSubscription(req.Sub)
+// prepare makes the subscription of a REQ, or says why not.
+func (s *session) prepare(req nostr.Req, size int) (sub *subscription, refusal string) {
 	if reason := s.relay.limits.refuseSub(req.Sub); reason != "" {
-		return reason
+		return nil, reason
 	}
 	if reason := s.relay.limits.refuseFilters(req.Filters); reason != "" {
-		return reason
+		return nil, reason
 	}
-	return s.openSubscription(s.newSubscription(req, size))
+	return s.newSubscription(req, size), ""
 }
 
-// openSubscription queues a subscription for the writer, or says why not.
+// openSubscription queues a subscription for the writer, or says why not. It may wait for the dispatcher.
 func (s *session) openSubscription(sub *subscription) (refusal string) {
 	if refusal := s.subs.refuse(sub, s.relay.limits.Subscriptions); refusal != "" {
 		return refusal

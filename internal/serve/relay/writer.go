@@ -20,6 +20,7 @@ const (
 // write sends whatever there is to send until the connection or work ends, and returns why. On a private relay the challenge (NIP-42) comes
 // first, as nobody gets anything there without it.
 func (s *session) write(ctx, work context.Context) error {
+	defer s.turn.giveBack()
 	if s.relay.members != nil {
 		if err := errors.Join(s.challenge(), s.flush()); err != nil {
 			return err
@@ -28,7 +29,7 @@ func (s *session) write(ctx, work context.Context) error {
 	ping := time.NewTicker(s.relay.ping)
 	defer ping.Stop()
 	for work.Err() == nil {
-		busy, err := s.turn(work)
+		busy, err := s.round(work)
 		if err != nil {
 			return err
 		}
@@ -50,8 +51,8 @@ func (s *session) write(ctx, work context.Context) error {
 	return context.Cause(work)
 }
 
-// turn does some of everything that is due, and reports whether there may be more to do.
-func (s *session) turn(work context.Context) (busy bool, err error) {
+// round does some of everything that is due, and reports whether there may be more to do.
+func (s *session) round(work context.Context) (busy bool, err error) {
 	if err := s.answer(); err != nil {
 		return false, err
 	}
@@ -125,9 +126,15 @@ func (s *session) sendStill(sub *subscription, json []byte) error {
 	return s.send(s.buf)
 }
 
-// send writes one frame, given in parts. The frame waits for flush. The cork bounds the time that the client may take.
+// send writes one frame, given in parts. The frame waits for flush, unless corkBytes wait already. The cork bounds the time that the client may
+// take.
 func (s *session) send(parts ...[]byte) error {
-	if err := s.cork.text(parts...); err != nil {
+	full, err := s.cork.hold(parts...)
+	if err == nil && full {
+		s.turn.giveBack()
+		err = s.cork.drain()
+	}
+	if err != nil {
 		return gone(err)
 	}
 	for _, p := range parts {
@@ -136,8 +143,11 @@ func (s *session) send(parts ...[]byte) error {
 	return nil
 }
 
-// flush sends the waiting frames. The writer flushes after everything that the client should have at once.
-func (s *session) flush() error { return gone(s.cork.release()) }
+// flush sends the waiting frames, and ends the writer's turn. The writer flushes after everything that the client should have at once.
+func (s *session) flush() error {
+	s.turn.giveBack()
+	return gone(s.cork.release())
+}
 
 // gone wraps an error of the connection in errGone.
 func gone(err error) error {
