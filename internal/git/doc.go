@@ -7,6 +7,7 @@
 //
 // The packages:
 //
+//   - depot: packs of repositories in an object store, of which a disk has copies
 //   - gitcheck: proving the git data of a stopped relay against the log, and mending it
 //   - gitfetch: the client side of git's smart HTTP, towards strangers' servers: refs, and packs of what is named
 //   - githttp: repositories for git over HTTP: refs, packs that are shared, and pushes up to the decision

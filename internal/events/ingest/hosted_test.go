@@ -24,7 +24,7 @@ import (
 // shelf is what is on disk: commits by directory.
 type shelf map[refdb.Dir]map[gitwire.ObjectID]bool
 
-func (s shelf) Missing(dir refdb.Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+func (s shelf) Missing(_ refdb.Rows, dir refdb.Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
 	var out []gitwire.ObjectID
 	for _, id := range ids {
 		if !s[dir][id] {

@@ -36,7 +36,7 @@ type spoilt struct {
 	bad map[gitwire.ObjectID]bool
 }
 
-func (s *spoilt) Missing(dir refdb.Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+func (s *spoilt) Missing(rows refdb.Rows, dir refdb.Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
@@ -44,7 +44,7 @@ func (s *spoilt) Missing(dir refdb.Dir, ids []gitwire.ObjectID) ([]gitwire.Objec
 			return nil, errPlanted
 		}
 	}
-	return s.shelf.Missing(dir, ids)
+	return s.shelf.Missing(rows, dir, ids)
 }
 
 func (s *spoilt) spoil(n int, bad bool) {

@@ -59,7 +59,7 @@ func setAwaited(t Turn, of nip34.Address, all []awaited) error {
 // await returns those of some pull requests that name a repository and whose tips it has. It remembers those that name the repository and
 // whose tips it lacks.
 func (g gitData) await(t Turn, of nip34.Address, dir Dir, some []refs.PullRequest) (here []refs.PullRequest, err error) {
-	here, lack, err := g.tipsIn(of, dir, some)
+	here, lack, err := g.tipsIn(t, of, dir, some)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (g gitData) arrivedTips(t Turn, of nip34.Address, dir Dir) ([]nostr.ID, err
 	for _, x := range all {
 		tips = append(tips, x.tip)
 	}
-	missing, err := g.Missing(dir, unique(tips))
+	missing, err := g.Missing(t, dir, unique(tips))
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (l *Ledger) projectContributed(t Turn, of nip34.Address, x *touched) error 
 	if err != nil || before.Dir.IsZero() {
 		return err
 	}
-	here, _, err := l.data.tipsIn(of, before.Dir, x.tips)
+	here, _, err := l.data.tipsIn(t, of, before.Dir, x.tips)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (m *mirroring) lacks(dir Dir, of []refs.Pull) (map[gitwire.ObjectID]bool, e
 	for i, x := range of {
 		tips[i] = x.Tip
 	}
-	missing, err := m.data.Missing(dir, tips)
+	missing, err := m.data.Missing(m.t, dir, tips)
 	lacks := make(map[gitwire.ObjectID]bool, len(missing))
 	for _, id := range missing {
 		lacks[id] = true

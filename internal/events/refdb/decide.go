@@ -89,7 +89,7 @@ func (l *Ledger) hereOfState(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error)
 		return nil, err
 	}
 	ids := objectsOf(&s)
-	missing, err := l.data.least(dirs, ids)
+	missing, err := l.data.least(t, dirs, ids)
 	if err != nil {
 		return nil, err
 	}

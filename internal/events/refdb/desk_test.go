@@ -71,7 +71,7 @@ func (d *desk) restart() {
 }
 
 // Missing looks.
-func (d *desk) Missing(dir refdb.Dir, ids []gitwire.ObjectID) (missing []gitwire.ObjectID, err error) {
+func (d *desk) Missing(_ refdb.Rows, dir refdb.Dir, ids []gitwire.ObjectID) (missing []gitwire.ObjectID, err error) {
 	if dir == d.broken && !dir.IsZero() {
 		return nil, errDisk
 	}

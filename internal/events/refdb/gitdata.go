@@ -19,7 +19,7 @@ func (g gitData) complete(f *family, s *refs.State) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return g.completeIn(s, dirs...)
+	return g.completeIn(f.t, s, dirs...)
 }
 
 // completeStates returns the served states, complete here, of everybody who maintains some repository together with that author.
@@ -43,22 +43,22 @@ func (g gitData) completeStates(f *family, author nostr.PubKey) ([]refs.State, e
 }
 
 // completeIn reports whether one of the directories has all objects that a state names.
-func (g gitData) completeIn(s *refs.State, dirs ...Dir) (bool, error) {
+func (g gitData) completeIn(rows Rows, s *refs.State, dirs ...Dir) (bool, error) {
 	if s.Flaw != "" {
 		return false, nil
 	}
-	missing, err := g.least(dirs, objectsOf(s))
+	missing, err := g.least(rows, dirs, objectsOf(s))
 	return len(missing) == 0, err
 }
 
 // least returns the ids that are missing in the directory that lacks the fewest of them; all ids if there is no directory.
-func (g gitData) least(dirs []Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+func (g gitData) least(rows Rows, dirs []Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
 	best := ids
 	for _, dir := range dirs {
 		if len(best) == 0 {
 			break
 		}
-		missing, err := g.Missing(dir, ids)
+		missing, err := g.Missing(rows, dir, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -70,14 +70,14 @@ func (g gitData) least(dirs []Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, 
 }
 
 // tipsIn divides those of some pull requests that name a repository: it has the tips of here, and lacks the tips of lack.
-func (g gitData) tipsIn(of nip34.Address, dir Dir, some []refs.PullRequest) (here, lack []refs.PullRequest, err error) {
+func (g gitData) tipsIn(rows Rows, of nip34.Address, dir Dir, some []refs.PullRequest) (here, lack []refs.PullRequest, err error) {
 	for _, p := range some {
 		if !p.Names(of) || p.Tip.IsZero() {
 			continue
 		}
 		missing := []gitwire.ObjectID{p.Tip}
 		if !dir.IsZero() {
-			if missing, err = g.Missing(dir, missing); err != nil {
+			if missing, err = g.Missing(rows, dir, missing); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -100,7 +100,7 @@ func (g gitData) tipIsHere(t snapshot, p refs.PullRequest) (bool, error) {
 		if dir.IsZero() {
 			continue
 		}
-		missing, err := g.Missing(dir, []gitwire.ObjectID{p.Tip})
+		missing, err := g.Missing(t, dir, []gitwire.ObjectID{p.Tip})
 		if err != nil || len(missing) == 0 {
 			return err == nil, err
 		}

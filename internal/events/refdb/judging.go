@@ -99,7 +99,7 @@ func (j judging) candidates(f *family, r Repository, members *grasp.Set) (out []
 		if s == nil {
 			continue
 		}
-		complete, err := j.data.completeIn(s, r.Dir)
+		complete, err := j.data.completeIn(j.t, s, r.Dir)
 		if err != nil {
 			return nil, err
 		}

@@ -125,7 +125,7 @@ func (r *Reader) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
 	if s.Flaw != "" {
 		return nil
 	}
-	missing, err := r.data.Missing(out.Dir, unique(objectsOf(s)))
+	missing, err := r.data.Missing(r, out.Dir, unique(objectsOf(s)))
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -184,7 +184,7 @@ func (r *Reader) lackOfTip(to []Need, out *Lack, p refs.PullRequest, e *nostr.Ev
 	if p.Tip.IsZero() || !p.Names(out.Of) {
 		return to, nil
 	}
-	missing, err := r.data.Missing(out.Dir, []gitwire.ObjectID{p.Tip})
+	missing, err := r.data.Missing(r, out.Dir, []gitwire.ObjectID{p.Tip})
 	if err != nil || len(missing) == 0 {
 		return to, err
 	}

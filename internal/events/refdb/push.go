@@ -99,6 +99,7 @@ type Arrival struct {
 	Dir    Dir        // the directory for a repository that has none yet
 	Bytes  int64      // what the repository then takes on disk
 	Peeled map[gitwire.ObjectID]gitwire.ObjectID
+	Packs  []Pack // the objects, where they lie in an object store; nil where packs lie on the disk alone
 
 	// Admit makes the objects part of the repository in that directory. When it returns nil they are there for good. That does no harm
 	// if the batch is dropped.
@@ -172,6 +173,11 @@ func (l *Ledger) admit(t Turn, r *Repository, a Arrival) error {
 	}
 	l.inBatch.peel(a.Peeled)
 	r.Bytes += a.Bytes
+	if len(a.Packs) > 0 {
+		if err := addPacks(t, r, a.Packs); err != nil {
+			return err
+		}
+	}
 	return l.inBatch.write(t, *r, false)
 }
 

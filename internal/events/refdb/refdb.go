@@ -23,8 +23,9 @@ const WaitFor = 30 * time.Minute
 
 // Objects tells which objects the repositories on disk have.
 type Objects interface {
-	// Missing returns those of ids that a repository does not have. An object that it has is complete there, with all that the object reaches.
-	Missing(dir Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
+	// Missing returns those of ids that a repository does not have. An object that it has is complete there, with all that the object reaches. Where
+	// packs lie in an object store, the repository has those of its manifest among rows.
+	Missing(rows Rows, dir Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
 }
 
 // Turn is the open batch in the hands of its writer.

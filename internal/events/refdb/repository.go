@@ -153,5 +153,8 @@ func (l *Ledger) Remove(t Turn, of nip34.Address, before int64) (Repository, boo
 	if err := t.SetRow(awaitedName(of), nil); err != nil {
 		return r, false, err
 	}
+	if err := setAside(t, r); err != nil {
+		return r, false, err
+	}
 	return r, true, t.SetRow(DueName(of), nil)
 }

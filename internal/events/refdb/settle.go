@@ -212,7 +212,7 @@ func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullReq
 		if !members.Has(s.Author) || r.Refs.Ruled && members.Has(r.Refs.Author) && !s.Newer(r.Refs.Stamp) {
 			continue
 		}
-		ok, err := l.data.completeIn(&s, r.Dir)
+		ok, err := l.data.completeIn(f.t, &s, r.Dir)
 		if err != nil {
 			return c, err
 		}

@@ -6,11 +6,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/depot"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -20,6 +22,7 @@ import (
 type Config struct {
 	Store    *store.Store // Check reads it, Repair writes it
 	Disk     *gitrepo.Disk
+	Depot    *depot.Depot          // for Check; nil: objects of packs that lie in an object store are not read
 	Progress func(done, all int64) // hears how many repositories are done; may be nil
 	Rand     io.Reader             // names of new directories; for Repair
 	Now      func() time.Time      // for Repair
@@ -32,6 +35,7 @@ type Report struct {
 	Bytes        int64    // of packs
 	Behind       int64    // repositories whose files are older than their refs, as the log knows: the next start writes them
 	Unshown      int64    // pull requests without a ref though their commits are here: Repair adds them
+	Elsewhere    int64    // repositories whose packs lie in an object store; the disk has copies of them, which are not looked at
 	Unnamed      int64    // directories of no repository: a killed push left them, and graspd removes them when it runs
 	Problems     []string // at most maxProblems of them
 	More         bool     // there were more problems than that
@@ -69,7 +73,11 @@ func (c Config) check(ctx context.Context) (out Report, err error) {
 		if err != nil {
 			return err
 		}
-		for _, text := range append(said, f.All()...) {
+		lost, err := c.objects(ctx, v, r, &out)
+		if err != nil {
+			return err
+		}
+		for _, text := range slices.Concat(said, lost, f.All()) {
 			out.problem(r.Of, text)
 		}
 		some, err := c.unshown(ctx, v, r)
@@ -94,6 +102,35 @@ func (c Config) check(ctx context.Context) (out Report, err error) {
 	return out, eachStray(v, func(_ string, of nip34.Address) { out.problem(of, "its files are due, and the log does not know it") })
 }
 
+// objects reads the objects of a repository's packs, and says what is wrong with them.
+func (c Config) objects(ctx context.Context, v *store.View, r refdb.Repository, out *Report) (lost []string, err error) {
+	m, err := refdb.ReadManifest(v, r.Dir)
+	if err != nil || len(m) == 0 {
+		return nil, err
+	}
+	out.Elsewhere++
+	out.Bytes += m.Bytes()
+	if c.Depot == nil {
+		return nil, nil
+	}
+	for _, p := range m {
+		some, err := c.Depot.Verify(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		lost = append(lost, some...)
+	}
+	return lost, nil
+}
+
+// keptElsewhere reports whether the packs of a repository lie in an object store.
+func (c Config) keptElsewhere(r refdb.Repository) (bool, error) {
+	v := c.Store.View()
+	defer v.Close()
+	m, err := refdb.ReadManifest(v, r.Dir)
+	return len(m) > 0, err
+}
+
 func (c Config) count(r refdb.Repository, due bool, out *Report) error {
 	if r.Dir.IsZero() {
 		return nil
@@ -103,12 +140,15 @@ func (c Config) count(r refdb.Repository, due bool, out *Report) error {
 	if due {
 		out.Behind++
 	}
+	if is, err := c.keptElsewhere(r); is || err != nil {
+		return err
+	}
 	bytes, _, err := c.Disk.Size(gitrepo.ID(r.Dir))
 	out.Bytes += bytes
 	return err
 }
 
-// look checks the directory of one repository. Where files are due it leaves out what is wrong with the files of refs.
+// look checks the directory of one repository, unless that is a copy of what lies in an object store. Where files are due it leaves out what is wrong with the files of refs.
 func (c Config) look(ctx context.Context, r refdb.Repository, due bool) (f gitrepo.Findings, err error) {
 	shown := r.Shown()
 	if r.Dir.IsZero() {
@@ -116,6 +156,9 @@ func (c Config) look(ctx context.Context, r refdb.Repository, due bool) (f gitre
 			f.Data = append(f.Data, "it has refs and no directory")
 		}
 		return f, nil
+	}
+	if is, err := c.keptElsewhere(r); is || err != nil {
+		return f, err
 	}
 	if f, err = c.Disk.Check(ctx, gitrepo.ID(r.Dir), shown); due {
 		f.Refs = nil

@@ -15,9 +15,11 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/base/objects/objecttest"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/depot"
 	"github.com/graspd/graspd/internal/git/gitcheck"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitrepo"
@@ -502,4 +504,53 @@ func TestItEndsWithItsContext(t *testing.T) {
 	if _, err := gitcheck.Check(ctx, w.config()); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// TestObjectsOfPacksAreRead: where packs lie in an object store, each is there as it was put, and the disk may lack it.
+func TestObjectsOfPacksAreRead(t *testing.T) {
+	w := newWorld(t)
+	m := new(objecttest.Memory)
+	d := depot.New(depot.Config{Objects: m, Rows: w.store, Pause: time.Microsecond})
+	put, done, err := d.Put(t.Context(), must(w.disk.Local().Packed(gitrepo.ID(w.row.Dir))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	b := must(w.store.Begin())
+	if err := refdb.Adopt(b, w.row, put); err != nil {
+		t.Fatal(err)
+	}
+	must(b.Commit())
+	c := gitcheck.Config{Store: w.store, Disk: w.disk, Depot: d, Now: time.Now}
+	clean := func(what string, want ...string) {
+		t.Helper()
+		r, err := gitcheck.Check(t.Context(), c)
+		if err != nil || len(r.Problems) != len(want) || r.Elsewhere != 1 || r.Bytes != refdb.Manifest(put).Bytes() {
+			t.Fatalf("%s: %+v, %v", what, r, err)
+		}
+		for i, p := range r.Problems {
+			if !strings.Contains(p, want[i]) {
+				t.Errorf("%s: %q", what, p)
+			}
+		}
+	}
+	clean("all is there")
+	for _, e := range must(os.ReadDir(w.dir)) {
+		if len(e.Name()) == 2 {
+			if err := os.RemoveAll(filepath.Join(w.dir, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	clean("the disk has nothing")
+	if err := m.Delete(t.Context(), put[0].Object()+".idx"); err != nil {
+		t.Fatal(err)
+	}
+	clean("an object is gone", put[0].Object()+".idx is gone")
+	m.Fault = func(objecttest.Request) objecttest.Fault { return objecttest.Fault{Lost: true} }
+	if r, err := gitcheck.Check(t.Context(), c); !errors.Is(err, depot.ErrUnanswered) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	c.Depot = nil
+	clean("nobody has asked the object store")
 }

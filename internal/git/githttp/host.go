@@ -63,4 +63,6 @@ type Packs interface {
 	Archive(ctx context.Context, dir string, commit gitwire.ObjectID, name, party string, out io.Writer) error
 	// Sizes returns the lengths of the objects' contents in bytes, below 0 for an object that is missing.
 	Sizes(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]int64, error)
+	// Bringing says in words how far data is that comes to this machine first, before a process can read it; "" where all is here.
+	Bringing(dir string) string
 }

@@ -151,6 +151,9 @@ func (p *packer) await(more <-chan struct{}) error {
 	if err := p.begin(); err != nil {
 		return err
 	}
+	if text := p.x.packs.Bringing(p.x.repo.Dir); text != "" {
+		return p.bands().Progress([]byte(text + "\n"))
+	}
 	return p.bands().KeepAlive()
 }
 

@@ -49,6 +49,35 @@ func TestWhoWaitsHearsSomething(t *testing.T) {
 	})
 }
 
+// TestAFetchTellsHowFarPacksAre: while the data comes to this machine first.
+func TestAFetchTellsHowFarPacksAre(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		w.bringing = "half is here"
+		p := w.paced()
+		c := w.fetch(t, stranger, &gitwire.Fetch{Version: 2})
+		bare := w.fetch(t, stranger, &gitwire.Fetch{Version: 0})
+		hears := func(want string) {
+			t.Helper()
+			if got := c.next(); got != want {
+				t.Errorf("%q, not %q", got, want)
+			}
+		}
+		hears("packfile\n")
+		hears("\x02half is here\n")
+		hears("\x02half is here\n")
+		w.mu.Lock()
+		w.bringing = ""
+		w.mu.Unlock()
+		hears("\x01")
+		p.pieces <- "piece"
+		close(p.pieces)
+		hears("\x01piece")
+		if got := bare.all(); got != frame("NAK\n")+"piece" {
+			t.Errorf("without frames: %q", got)
+		}
+	})
+}
+
 // failing is a git process that fails after it has written something.
 func failing(w *bubbled, wrote string, err error) {
 	w.pack = func(_ context.Context, out io.Writer) error {

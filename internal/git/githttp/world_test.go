@@ -40,16 +40,17 @@ type host struct {
 	t   testing.TB
 	git *gitproc.Git
 
-	mu      sync.Mutex
-	repos   map[string]*repo // by identifier
-	prs     bool             // everybody has contributed repositories, empty but those by owner
-	calls   []string         // what was asked of git, and of the host
-	settled func(ctx context.Context) error
-	pack    func(ctx context.Context, out io.Writer) error
-	packFor func(ctx context.Context, party string, out io.Writer) error // in place of pack
-	push    func(ctx context.Context, p githttp.PushCall) githttp.PushResult
-	leads   func(ctx context.Context, party string) error // whether refs lead to something takes so long
-	looks   time.Duration                                 // which looking for objects takes
+	mu       sync.Mutex
+	repos    map[string]*repo // by identifier
+	prs      bool             // everybody has contributed repositories, empty but those by owner
+	calls    []string         // what was asked of git, and of the host
+	settled  func(ctx context.Context) error
+	pack     func(ctx context.Context, out io.Writer) error
+	packFor  func(ctx context.Context, party string, out io.Writer) error // in place of pack
+	push     func(ctx context.Context, p githttp.PushCall) githttp.PushResult
+	leads    func(ctx context.Context, party string) error // whether refs lead to something takes so long
+	bringing string                                        // what is told of data that comes first
+	looks    time.Duration                                 // which looking for objects takes
 }
 
 func (h *host) called(what string) {
@@ -114,6 +115,12 @@ func (h *host) AwaitFiles(ctx context.Context, of nip34.Address, generation uint
 		return h.settled(ctx)
 	}
 	return nil
+}
+
+func (h *host) Bringing(string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.bringing
 }
 
 func (h *host) Missing(dir string, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {

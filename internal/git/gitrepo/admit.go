@@ -80,5 +80,8 @@ func (d *Disk) linkPack(q *quarantine, repo ID, r *repository) error {
 	if err := d.dir.sync(packs); err != nil {
 		return err
 	}
-	return d.inUse.rescue(repo, r, q.pack)
+	if err := d.inUse.rescue(repo, r, q.pack); err != nil || d.fetches == nil {
+		return err
+	}
+	return d.fetches.weigh(repo)
 }

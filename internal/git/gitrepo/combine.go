@@ -13,6 +13,9 @@ import (
 
 // combine has git combine the packs in a directory of their own, and puts the result in the place of the old packs.
 func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gitwire.ObjectID) (bool, error) {
+	if err := m.d.Local().Bring(ctx, m.repo, ""); err != nil { // they stay: who combines keeps others from taking them off the disk
+		return false, err
+	}
 	promised, all := m.d.confirmed.of(m.repo)
 	if !all {
 		m.expire = 1
@@ -36,7 +39,7 @@ func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gi
 	if err != nil {
 		return false, err
 	}
-	did, err := m.swap()
+	did, err := m.swap(ctx)
 	if did && all && m.expire > 1 {
 		err = m.d.dropped(m.repo)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/graspd/graspd/internal/base/fair"
 	"io"
 	"io/fs"
 	"os"
@@ -18,7 +19,7 @@ func (d *Disk) Copy(ctx context.Context, to string) error {
 	err := os.MkdirAll(to, 0o700)
 	if err == nil {
 		if c.root, err = os.OpenRoot(to); err == nil {
-			err = errors.Join(d.dir.eachRepository(ctx, c.repository), c.root.Close())
+			err = errors.Join(d.dir.eachRepository(ctx, func(repo ID) error { return c.repository(ctx, repo) }), c.root.Close())
 		}
 	}
 	if err != nil {
@@ -34,8 +35,8 @@ type copying struct {
 }
 
 // repository copies one. Of one that is removed meanwhile it leaves nothing in the copy.
-func (c *copying) repository(repo ID) error {
-	err := c.whole(repo)
+func (c *copying) repository(ctx context.Context, repo ID) error {
+	err := c.whole(ctx, repo)
 	if errors.Is(err, fs.ErrNotExist) {
 		if there, e := c.d.dir.exists(repo); e == nil && !there {
 			return c.root.RemoveAll(repo.path())
@@ -46,8 +47,12 @@ func (c *copying) repository(repo ID) error {
 
 // whole copies a repository: refs before packs, as objects are there before refs name them. It fails with fs.ErrNotExist where the repository
 // is removed before the end.
-func (c *copying) whole(repo ID) error {
-	defer c.d.inUse.read(repo)() // nothing goes meanwhile
+func (c *copying) whole(ctx context.Context, repo ID) error {
+	end, err := c.d.reading(ctx, repo, fair.Party{}) // nothing goes meanwhile
+	if err != nil {
+		return err
+	}
+	defer end()
 	dir := repo.path()
 	if err := c.root.MkdirAll(dir+"/objects/pack", 0o700); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/graspd/graspd/internal/base/fair"
 	"io/fs"
 
 	"github.com/graspd/graspd/internal/git/gitproc"
@@ -64,7 +65,7 @@ func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
 	if err != nil || len(absent) == 0 {
 		return err
 	}
-	if linked, err := q.linkFrom(from, absent); linked || err != nil {
+	if linked, err := q.linkFrom(ctx, from, absent); linked || err != nil {
 		return err
 	}
 	if p.Linked {
@@ -76,8 +77,12 @@ func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
 
 // linkFrom links a pack of another repository into the quarantine, and reports whether there is one that fits: it has all that is absent beside the
 // quarantine, and nothing else that is.
-func (q *quarantine) linkFrom(from ID, absent []sum) (bool, error) {
-	defer q.d.inUse.read(from)() // so that no pack goes meanwhile
+func (q *quarantine) linkFrom(ctx context.Context, from ID, absent []sum) (bool, error) {
+	end, err := q.d.reading(ctx, from, fair.Party{Owner: q.owner}) // so that no pack goes meanwhile
+	if err != nil {
+		return false, err
+	}
+	defer end()
 	names, err := q.d.packs.names(from)
 	if err != nil {
 		return false, err

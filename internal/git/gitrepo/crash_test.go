@@ -126,7 +126,7 @@ func TestAKillAnywhere(t *testing.T) {
 		"maintenance": {some2, func(d *gitrepo.Disk) func() error {
 			clones(t, d, second)
 			return func() error {
-				_, err := d.Maintain(t.Context(), some(1), after, nil)
+				_, err := d.Maintain(t.Context(), some(1), after, nil, nil)
 				return err
 			}
 		}, second, after, 13, 20}, // what comes before is in incoming
@@ -188,7 +188,7 @@ func TestAKillKeepsWhatSomebodyWasToldOf(t *testing.T) {
 			}
 		})
 		ended = until(t, d, n, func() error {
-			_, err := d.Maintain(t.Context(), some(1), refsOf("", "refs/heads/main", tips[1]), nil)
+			_, err := d.Maintain(t.Context(), some(1), refsOf("", "refs/heads/main", tips[1]), nil, nil)
 			return err
 		})
 		if !ended && !told {
@@ -259,7 +259,7 @@ func TestWhatAKillLeavesOfPacksGoes(t *testing.T) {
 		"of combined packs": func(t *testing.T, d *gitrepo.Disk, n int) bool {
 			clones(t, d, second)
 			return until(t, d, n, func() error {
-				_, err := d.Maintain(t.Context(), some(1), refsOf("", "refs/heads/main", first), nil) // so that the packs are others
+				_, err := d.Maintain(t.Context(), some(1), refsOf("", "refs/heads/main", first), nil, nil) // so that the packs are others
 				return err
 			})
 		},
@@ -279,7 +279,7 @@ func TestWhatAKillLeavesOfPacksGoes(t *testing.T) {
 				d = openDisk(t, gitrepo.Config{Dir: dir})
 				more(t, d, c, second, 1)
 				clones(t, d, second)
-				if _, err := d.Maintain(t.Context(), some(1), refs, nil); err != nil {
+				if _, err := d.Maintain(t.Context(), some(1), refs, nil, nil); err != nil {
 					t.Fatal(err)
 				}
 				if now := unfinished(t, dir); len(now) > 0 {

@@ -70,7 +70,7 @@ func TestWhatGitCannotDropIsTriedSeldom(t *testing.T) {
 		now.at = now.at.Add(time.Duration(wait)*day - time.Minute)
 		maintain(t, d, refs, nil, false)
 		now.at = now.at.Add(time.Minute)
-		if _, err := d.Maintain(t.Context(), some(1), refs, nil); err == nil {
+		if _, err := d.Maintain(t.Context(), some(1), refs, nil, nil); err == nil {
 			t.Fatal("git did it")
 		}
 		if tries++; asked() != tries {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
@@ -86,3 +87,13 @@ func Long(ctx context.Context, pack io.Reader) (bool, error) {
 
 // IsLong reports whether processes of a quarantine leave the slot that is kept.
 func IsLong(q Quarantine) bool { return q.(*quarantine).long }
+
+// Bound sets how many bytes of packs lie on the disk.
+func (d *Disk) Bound(n int64) {
+	d.fetches.mu.Lock()
+	defer d.fetches.mu.Unlock()
+	d.fetches.most = n
+}
+
+// Fetches is the account of fetches.
+func (d *Disk) Fetches() *fair.Account { return d.fetches.places }

@@ -127,6 +127,18 @@ func (d *directory) isDir(name string) (bool, error) {
 	return err == nil && info.IsDir(), err
 }
 
+// length returns how many bytes a regular file has; -1 where there is none.
+func (d *directory) length(name string) (int64, error) {
+	info, err := d.root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return -1, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
 // isFile reports whether a regular file is there.
 func (d *directory) isFile(name string) (bool, error) {
 	info, err := d.root.Stat(name)

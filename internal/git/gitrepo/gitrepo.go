@@ -29,6 +29,9 @@ type Config struct {
 	ReadOnly    bool             // the Disk changes nothing, and the directory must be there
 	OpenIndexes int              // how many files of packs' indexes stay open; 0: 256
 	Large       int64            // from so many bytes on Maintain combines a repository's packs in steps, and not all at once; 0: 64 MiB
+	Depot       Depot            // says which packs there are, and has them; nil: they lie in Dir alone
+	Local       int64            // with a Depot, bytes of packs that lie in Dir at most; 0: no bound but the disk
+	Room        func() error     // with a Depot, reports that Dir has no room for more packs; nil: it always has
 	WorthBitmap int64            // from so many bytes on a repository's only pack gets a bitmap when people clone it often; 0: 1 MiB
 }
 
@@ -44,12 +47,14 @@ type Disk struct {
 	costly    costly
 	bin       bin
 	large     int64
+	depot     Depot
+	fetches   *fetches // nil without a depot
 	worth     int64
 }
 
 // Open opens the directory of cfg, makes it if there is none, and drops what a crash left of quarantines.
-func Open(cfg Config) (*Disk, error) {
-	d := &Disk{dir: newDirectory(), git: cfg.Git, now: cfg.Now}
+func Open(cfg Config) (_ *Disk, err error) {
+	d := &Disk{dir: newDirectory(), git: cfg.Git, now: cfg.Now, depot: cfg.Depot}
 	if d.now == nil {
 		d.now = time.Now
 	}
@@ -64,7 +69,7 @@ func Open(cfg Config) (*Disk, error) {
 	if most == 0 {
 		most = 256
 	}
-	d.packs = newPacks(d.dir, most)
+	d.packs = newPacks(d.dir, d.depot, most)
 	d.inUse = newInUse(d.packs, log)
 	if d.large = cfg.Large; d.large == 0 {
 		d.large = 64 << 20
@@ -72,10 +77,16 @@ func Open(cfg Config) (*Disk, error) {
 	if d.worth = cfg.WorthBitmap; d.worth == 0 {
 		d.worth = 1 << 20
 	}
+	if d.depot != nil && !cfg.ReadOnly {
+		if d.fetches, err = newFetches(d, cfg); err != nil {
+			return nil, errors.Join(fmt.Errorf("packs in %s: %w", cfg.Dir, err), d.dir.root.Close())
+		}
+	}
 	return d, nil
 }
 
 // Close closes the files that d has open. Nobody may use d afterwards.
 func (d *Disk) Close() error {
+	d.fetches.close()
 	return errors.Join(d.packs.close(), d.dir.root.Close())
 }

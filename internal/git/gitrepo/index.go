@@ -37,6 +37,7 @@ type index struct {
 		io.Closer
 	}
 	fanout [256]uint32
+	name   string // of the pack
 }
 
 // openIndex reads the beginning of an index.

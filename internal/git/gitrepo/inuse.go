@@ -16,11 +16,12 @@ type inUse struct {
 
 // repository is one that somebody uses.
 type repository struct {
-	uses        int        // the repository is forgotten with the last one
-	change      sync.Mutex // held while files of the repository are changed
-	quarantines int        // beside it, at the moment
-	begun       int        // quarantines so far
-	removed     int        // times
+	uses        int          // the repository is forgotten with the last one
+	change      sync.Mutex   // held while files of the repository are changed
+	swap        sync.RWMutex // held while a commit puts combined packs in the place of others, and by who begins a quarantine
+	quarantines int          // beside it, at the moment
+	begun       int          // quarantines so far
+	removed     int          // times
 	maintenance *maintenance
 	readers     []*readerEpoch // in the order in which they began; the last one is of those who begin now
 }
@@ -76,6 +77,8 @@ func (l *inUse) beside(repo ID) neighbour {
 		return n
 	}
 	n.r = l.hold(repo)
+	n.r.swap.RLock()
+	defer n.r.swap.RUnlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n.r.quarantines++

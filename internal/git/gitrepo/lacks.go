@@ -38,6 +38,13 @@ func (p *packs) absent(repo ID, sums []sum) (missing []sum, err error) {
 	if repo.IsZero() {
 		return sums, nil
 	}
+	if p.depot != nil {
+		names, err := p.names(repo)
+		if err != nil {
+			return nil, err
+		}
+		return p.absentAmong(repo, names, sums)
+	}
 	err = p.indexes.use(repo, func(set *packSet) (err error) {
 		missing, err = set.rest(sums)
 		return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
 
@@ -27,6 +28,7 @@ type maintenance struct {
 	more   bool     // another pack was admitted
 	due    bool     // something that refs led to may have to go
 	fresh  []string // packs afterwards
+	swaps  Swap     // nil: the directory says which packs there are
 	expire int64    // objects that nothing leads to, and that are older, go; seconds since 1970
 }
 
@@ -39,9 +41,21 @@ func (m *maintenance) admitted(pack string) {
 	}
 }
 
+// Combined is what packs were combined to, before it takes their place.
+type Combined struct {
+	Old   []refdb.PackName
+	Fresh []Packed
+	// May reports whether the old packs may go: nobody counts on an object that goes with them. What it reports holds until the Swap ends.
+	May func() bool
+}
+
+// Swap puts what was combined in the place of the old packs, by a commit, and reports whether that is so. Where it fails, nobody knows.
+type Swap func(context.Context, Combined) (bool, error)
+
 // Maintain combines the packs of a repository if there are many of them, or if fetches suffer. Maintain drops objects to which no refs of the
 // repository have led for two weeks and keep does not lead, and reports in did whether it did anything. Readers lose nothing that they need.
-func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep []gitwire.ObjectID) (did bool, err error) {
+// With a depot, swap makes the change.
+func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep []gitwire.ObjectID, swap Swap) (did bool, err error) {
 	if err := d.watch(repo); err != nil {
 		return false, err
 	}
@@ -50,6 +64,7 @@ func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep [
 		return false, err
 	}
 	defer end()
+	m.swaps = swap
 	if did, err = m.combine(ctx, refs, keep); err != nil {
 		err = fmt.Errorf("combining packs of repository %s: %w", repo, err)
 		if there, e := d.dir.exists(repo); e == nil && !there {
@@ -88,6 +103,9 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 		}
 	}
 	unfinished, err := d.packs.unfinished(repo)
+	if err == nil {
+		err = d.packs.clean(repo, d.now())
+	}
 	if err == nil {
 		err = d.discard(repo, unfinished)
 	}

@@ -49,7 +49,7 @@ func clones(t *testing.T, d *gitrepo.Disk, tip gitwire.ObjectID) {
 
 func maintain(t *testing.T, d *gitrepo.Disk, refs *gitwire.Refs, keep ids, want bool) {
 	t.Helper()
-	did, err := d.Maintain(t.Context(), some(1), refs, keep)
+	did, err := d.Maintain(t.Context(), some(1), refs, keep, nil)
 	if err != nil || did != want {
 		t.Fatalf("maintained: %v (%v), want %v", did, err, want)
 	}
@@ -568,7 +568,7 @@ func TestMaintenanceGivesWay(t *testing.T) {
 			}
 			done := make(chan result)
 			go func() {
-				did, err := d.Maintain(t.Context(), some(1), refsOf("", "refs/heads/main", tips[1]), nil)
+				did, err := d.Maintain(t.Context(), some(1), refsOf("", "refs/heads/main", tips[1]), nil, nil)
 				done <- result{did, err}
 			}()
 			begun()
@@ -713,12 +713,12 @@ func TestAReaderKeepsItsPacksWhereCombiningFails(t *testing.T) {
 		}
 	})
 	refs := refsOf("", "refs/heads/main", tips[1])
-	if _, err := d.Maintain(t.Context(), some(1), refs, nil); err != nil {
+	if _, err := d.Maintain(t.Context(), some(1), refs, nil, nil); err != nil {
 		d.BeforeRead(func(string) {})
 		if err := errors.Join(os.Remove(packs), os.Rename(away, packs)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Maintain(t.Context(), some(1), refs, nil); err != nil {
+		if _, err := d.Maintain(t.Context(), some(1), refs, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -736,7 +736,7 @@ func second(t *testing.T, d *gitrepo.Disk) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	if did, err := d.Maintain(ctx, some(1), refsOf(""), nil); did || err != nil {
+	if did, err := d.Maintain(ctx, some(1), refsOf(""), nil, nil); did || err != nil {
 		t.Errorf("two at once: %v", err)
 	}
 }

@@ -19,7 +19,7 @@ func (d *directory) openIndexes(dir string, names []string) (packs []*index, err
 			}
 			return nil, err
 		}
-		if len(packs) >= mostOpen {
+		if x.name = name; len(packs) >= mostOpen {
 			_ = x.file.Close() // a file that was only read
 			x.file = reopened{d, dir + "/" + name + ".idx"}
 		}

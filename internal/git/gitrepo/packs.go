@@ -10,18 +10,23 @@ import (
 // packs knows which packs the repositories have, and which objects are in them.
 type packs struct {
 	dir     *directory
+	depot   Depot // nil: the directories say which packs there are
 	indexes *indexes
 }
 
 // newPacks keeps at most so many files of indexes open.
-func newPacks(dir *directory, most int) *packs {
-	p := &packs{dir: dir}
+func newPacks(dir *directory, depot Depot, most int) *packs {
+	p := &packs{dir: dir, depot: depot}
 	p.indexes = newIndexes(most, p.load)
 	return p
 }
 
 // names returns the names of the repository's packs. Which packs are gone is read first: the packs in their place are there by then.
 func (p *packs) names(repo ID) ([]string, error) {
+	if p.depot != nil {
+		m, err := p.depot.Manifest(repo)
+		return manifestNames(m), err
+	}
 	old, err := p.gone(repo)
 	if err != nil {
 		return nil, err
@@ -69,7 +74,7 @@ func (p *packs) eachFile(repo ID, do func(dir, name string) error) error {
 
 // load opens the indexes of all packs of a repository; none where it is removed meanwhile.
 func (p *packs) load(repo ID) ([]*index, error) {
-	names, err := p.names(repo)
+	names, err := p.indexed(repo)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +85,20 @@ func (p *packs) load(repo ID) ([]*index, error) {
 		}
 	}
 	return open, err
+}
+
+// indexed returns the names of the packs whose indexes are opened: where a depot says which packs there are, of all in the directory.
+func (p *packs) indexed(repo ID) (names []string, err error) {
+	if p.depot == nil {
+		return p.names(repo)
+	}
+	entries, err := p.dir.list(repo.path() + "/objects/pack")
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".idx"); ok {
+			names = append(names, name)
+		}
+	}
+	return names, err
 }
 
 // drop forgets the indexes of a repository whose packs have changed.

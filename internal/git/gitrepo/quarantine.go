@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/graspd/graspd/internal/base/fair"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 )
@@ -104,7 +105,11 @@ func (q *quarantine) reads() (int64, error) {
 // run runs git, and keeps the packs of the repository that git reads until it ends; the zero ID is none.
 func (d *Disk) run(ctx context.Context, c gitproc.Command, r gitproc.Run, reads ID) error {
 	if !reads.IsZero() {
-		defer d.inUse.read(reads)()
+		end, err := d.reading(ctx, reads, fair.Party{Network: r.Party, Owner: r.Owner})
+		if err != nil {
+			return err
+		}
+		defer end()
 	}
 	return gitError(d.git.Run(ctx, c, r))
 }

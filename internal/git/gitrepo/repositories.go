@@ -49,7 +49,8 @@ type Repositories interface {
 	Check(ctx context.Context, repo ID, refs *gitwire.Refs) (Findings, error)
 	// Maintain combines the packs of a repository if that is due, which it finds out at once. Maintain drops an object two weeks after the
 	// last moment at which refs of the repository led to it, unless keep leads to it, and returns in did whether it did anything.
-	Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep []gitwire.ObjectID) (did bool, err error)
+	// Where a depot says which packs there are, swap makes the change.
+	Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep []gitwire.ObjectID, swap Swap) (did bool, err error)
 	// Sweep removes what has been in the trash for 30 days. Sweep moves into the trash each directory that is a day old and for which known
 	// returns false.
 	Sweep(ctx context.Context, known func(ID) bool) error
@@ -71,6 +72,8 @@ type Quarantine interface {
 	Prove(ctx context.Context, p Proving) (Proof, error)
 	// Bytes returns how many bytes of the disk the quarantine takes. Any goroutine may ask.
 	Bytes() int64
+	// Packs returns the packs that Admit would take into a repository: one, or none.
+	Packs() ([]Packed, error)
 	// Close removes the quarantine and its objects.
 	Close() error
 }

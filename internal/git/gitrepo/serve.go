@@ -157,8 +157,12 @@ func (o *firstWrite) Write(p []byte) (int, error) {
 	return o.Writer.Write(p)
 }
 
-// Size returns how many bytes the files of the repository's packs have, and how many packs there are.
+// Size returns how many bytes the files of the repository's packs have, and how many packs there are: wherever they lie, with a depot.
 func (d *Disk) Size(repo ID) (bytes, packs int64, err error) {
+	if d.depot != nil {
+		m, err := d.depot.Manifest(repo)
+		return m.Bytes(), int64(len(m)), err
+	}
 	names, err := d.packs.names(repo)
 	if err != nil {
 		return 0, 0, err

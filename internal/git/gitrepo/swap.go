@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"slices"
@@ -14,7 +15,7 @@ import (
 const midx = "multi-pack-index"
 
 // swap puts the combined packs in the place of those that they were made of.
-func (m *maintenance) swap() (bool, error) {
+func (m *maintenance) swap(ctx context.Context) (bool, error) {
 	names, entries, err := m.staged()
 	if err != nil {
 		return false, err
@@ -25,6 +26,9 @@ func (m *maintenance) swap() (bool, error) {
 		if err := m.d.dir.sync(m.dir + "/objects/pack/" + e.Name()); err != nil {
 			return false, err
 		}
+	}
+	if m.d.depot != nil {
+		return m.swapKept(ctx, entries, lost, lookup)
 	}
 	r, unlock := m.d.inUse.lock(m.repo)
 	defer unlock()

@@ -34,9 +34,13 @@ func (l *inUse) unlinkGone(repo ID, r *repository) error {
 // rescue keeps a pack that was to be removed: it belongs to the repository again.
 func (l *inUse) rescue(repo ID, r *repository, pack string) error {
 	packs, err := l.packs.gone(repo)
-	if err != nil || !slices.Contains(packs, pack) {
+	listed := slices.Contains(packs, pack)
+	if err != nil || !listed && l.packs.depot == nil {
 		return err
 	}
 	l.keep(r, func(file string) bool { return strings.HasPrefix(file, repo.path()+"/objects/pack/"+pack+".") })
+	if !listed {
+		return nil
+	}
 	return l.packs.setGone(repo, slices.DeleteFunc(packs, func(name string) bool { return name == pack }))
 }

@@ -15,6 +15,7 @@ type arriving struct {
 	a refdb.Arrival
 	q gitrepo.Quarantine
 
+	decided  func()       // says that a commit has taken the packs that were put, or never will
 	unneeded func() error // removes the directory that was prepared
 	into     refdb.Dir    // where the packs are; zero before
 	undo     func()       // gives back what was counted
@@ -22,8 +23,9 @@ type arriving struct {
 
 // arrive has the writer serve what waited for the objects that a quarantine holds, which are in the repository then. It is work of a party.
 func (h *Host) arrive(ctx context.Context, party string, a refdb.Arrival, q gitrepo.Quarantine) (refs.Verdict, error) {
-	x := &arriving{h: h, a: a, q: q, unneeded: func() error { return nil }, undo: func() {}}
-	if err := x.prepare(); err != nil {
+	x := &arriving{h: h, a: a, q: q, unneeded: func() error { return nil }, undo: func() {}, decided: func() {}}
+	defer func() { x.decided() }()
+	if err := x.prepare(ctx); err != nil {
 		x.end(false)
 		return refs.Verdict{}, err
 	}
@@ -47,8 +49,12 @@ func (h *Host) arrive(ctx context.Context, party string, a refdb.Arrival, q gitr
 	return arrived.Verdict, err
 }
 
-// prepare moves the packs into the repository, whose directory it makes where there is no data yet: nobody is to wait for the disk in the writer's turn.
-func (x *arriving) prepare() error {
+// prepare puts the packs where they are kept, and moves them into the repository, whose directory it makes where there is no data yet: nobody is to wait
+// for the disk in the writer's turn.
+func (x *arriving) prepare(ctx context.Context) (err error) {
+	if x.a.Packs, x.decided, err = x.h.cfg.Kept.put(ctx, x.q); err != nil {
+		return err
+	}
 	dir, err := gitrepo.NewID(x.h.cfg.Rand)
 	if err != nil {
 		return err

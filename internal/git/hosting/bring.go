@@ -138,7 +138,9 @@ func (t *Taking) MaxBytes() int64 { return t.h.quotas.limits.Load().Push }
 // Haves returns objects that are here with everything that they lead to, for the other server to leave out.
 func (t *Taking) Haves() []gitwire.ObjectID {
 	ids := t.lack.Refs.All().IDs()
-	missing, err := objects{t.h.cfg.Disk, t.h.cfg.Logger}.Missing(t.lack.Dir, ids)
+	v := t.h.cfg.Store.View()
+	defer v.Close()
+	missing, err := objects{t.h.cfg.Disk, t.h.cfg.Kept, t.h.cfg.Logger}.Missing(v, t.lack.Dir, ids)
 	if err != nil || len(missing) == len(ids) {
 		return nil
 	}
@@ -164,6 +166,9 @@ func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reade
 	needs := t.within(ids)
 	if len(needs) == 0 {
 		return nil
+	}
+	if err := t.h.cfg.Kept.bring(ctx, t.lack.Dir, t.party, func(string) {}); err != nil {
+		return err
 	}
 	q, err := t.h.cfg.Disk.Begin(gitrepo.ID(t.lack.Dir))
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	NewPerAddress = newPerAddress
 	NewPerNetwork = newPerNetwork
 	NewPerOwner   = newPerOwner
-	NewKept       = newKept
+	NewcomersKept = newKept
 )
 
 // LongLeft returns how many more long pushes may be worked on.
@@ -95,3 +95,6 @@ func (h *Host) Landing(a refdb.Arrival, q gitrepo.Quarantine) (admit func(refdb.
 	x := &arriving{h: h, a: a, q: q, undo: func() {}}
 	return x.admit, func() { x.undo() }
 }
+
+// Compare brings the objects of packs in line with the manifests.
+func (h *Host) Compare(ctx context.Context) error { return keeperOf(h).compare(ctx) }

@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/depot"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 )
@@ -70,6 +72,10 @@ func reasonOf(err error) reason {
 		out = reason{IncompletePack, missing.Error() + "; if your clone is shallow or partial, fetch the rest into it first"}
 	case errors.Is(err, gitproc.ErrBusy):
 		out = reason{Busy, "too much is pushed here at the moment: try again in a minute"}
+	case errors.Is(err, depot.ErrUnanswered):
+		out = reason{ServerFull, "the object store of this server does not answer: push again in some minutes"}
+	case errors.Is(err, refdb.ErrManyPacks):
+		out = reason{RepositoryFull, "the repository has as many packs as it may: push again in some minutes, when they are combined"}
 	case errors.Is(err, store.ErrFull), errors.Is(err, gitrepo.ErrNoSpace):
 		out = reason{ServerFull, "the storage of this server is full: push to another one, or tell its operator"}
 	case errors.Is(err, ingest.ErrStopped), errors.Is(err, context.Canceled):

@@ -27,6 +27,7 @@ type Config struct {
 	Ledger  *refdb.Ledger // NewLedger of this Config, which the door's writer has
 	Door    *ingest.Door
 	Disk    gitrepo.Repositories
+	Kept    *Kept // nil: packs lie on the disk alone
 	Store   *store.Store
 	Service grasp.Service
 	Private bool             // graspd looks for private repositories only at the servers that their announcements name (GRASP-08)
@@ -82,6 +83,7 @@ type Host struct {
 	files      files
 	following  turns // one goroutine at a time copies to a repository
 	uploads    uploads
+	before     []refdb.Upload // those that the last term has held
 	quotas     quotas
 	unfinished *fair.Account // bytes of disk
 	newcomers  newcomers
@@ -107,7 +109,7 @@ func NewLedger(c Config) *refdb.Ledger {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return refdb.New(refdb.Config{
-		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Private: c.Private, Store: c.Store, Contributors: c.Contributors,
+		Objects: objects{c.Disk, c.Kept, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Private: c.Private, Store: c.Store, Contributors: c.Contributors,
 	})
 }
 
@@ -128,6 +130,9 @@ func New(c Config) *Host {
 	_, h.rows.at, _, _ = c.Store.Changes(0)
 	h.unfinished = newUnfinished(h.cfg.space, c.Now)
 	h.SetLimits(c.Limits)
+	var err error
+	h.before, err = heldBefore(c)
+	h.report("commits that wait for their events", err)
 	h.shown.init()
 	h.files.init()
 	h.uploads.held = map[uint64]*upload{}

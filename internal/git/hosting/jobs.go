@@ -10,6 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/base/bucket"
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -193,11 +194,15 @@ func (h *Host) Run(ctx context.Context) error {
 func (h *Host) hearAndLook(ctx context.Context) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
+	before := keeperOf(h).reopen(ctx, h.before)
 	for ctx.Err() == nil {
 		h.hear()
 		select {
 		case <-h.ledger.MoreOutcomes():
+		case dir := <-h.cfg.Kept.gone():
+			h.report("indexes of packs", h.cfg.Kept.Local.Restore(ctx, gitrepo.ID(dir)))
 		case <-look.C:
+			before = keeperOf(h).reopen(ctx, before)
 			h.copies.again()
 			h.adopts.again()
 			h.report("uploads", h.expireUploads(ctx))
@@ -263,6 +268,7 @@ func (h *Host) attend(ctx context.Context) {
 		case <-look.C:
 			h.jobs.again()
 			h.report("the trash", h.shrinkTrash(ctx))
+			h.report("packs on this disk", h.cfg.Kept.shrink())
 		case <-sweep.C:
 			h.report("repositories that have gone", h.sweep(ctx))
 			h.report("repositories to look at", round.goOn(h, h.cfg.Now(), h.visited.add))
@@ -292,7 +298,7 @@ func (h *Host) do(ctx context.Context, x job) error {
 	case found:
 		return h.adopt(ctx, x.of, x.upload, x.event)
 	case dropped:
-		return h.release(x.upload)
+		return h.release(ctx, x.upload)
 	}
 	return nil
 }

@@ -132,15 +132,20 @@ func (r *round) goOn(h *Host, now time.Time, visit func(nip34.Address)) error {
 	})
 }
 
-// maintain combines packs of crowded and visited repositories, one at a time, until ctx ends.
+// maintain combines packs of crowded and visited repositories, one at a time, and removes objects of packs that no manifest has, until ctx ends.
 func (h *Host) maintain(ctx context.Context) {
 	rest := time.NewTicker(h.cfg.Rest)
 	defer rest.Stop()
+	compare := h.cfg.Now().Add(compareFirst)
 	for turn := 0; ; turn++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-rest.C:
+		}
+		if now := h.cfg.Now(); !now.Before(compare) {
+			compare = now.Add(compareEvery)
+			h.report("objects of packs", keeperOf(h).compare(ctx))
 		}
 		for ctx.Err() == nil {
 			of, ok := toLook(turn, &h.crowd, &h.visited)
@@ -167,7 +172,7 @@ func (h *Host) maintainOne(ctx context.Context, of nip34.Address) (did bool, err
 	if err != nil || r.Dir.IsZero() {
 		return false, err
 	}
-	if did, err = h.cfg.Disk.Maintain(ctx, gitrepo.ID(r.Dir), r.Shown(), keep); err != nil || !did {
+	if did, err = h.cfg.Disk.Maintain(ctx, gitrepo.ID(r.Dir), r.Shown(), keep, keeperOf(h).swap(of, r.Dir)); err != nil || !did {
 		if errors.Is(err, gitproc.ErrBusy) {
 			err = nil // the repository stays due
 		}

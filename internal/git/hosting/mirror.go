@@ -112,7 +112,7 @@ func contributedWith(c Config, v *store.View, n refdb.Need) (of nip34.Address, o
 		if r.Refs.PullRequests.Get(refs.TipName(n.Event)) != n.IDs[0] {
 			continue
 		}
-		missing, err := objects{c.Disk, c.Logger}.Missing(r.Dir, n.IDs)
+		missing, err := objects{c.Disk, c.Kept, c.Logger}.Missing(v, r.Dir, n.IDs)
 		if err != nil {
 			return of, false, err
 		}

@@ -72,10 +72,10 @@ func TestNewRepositoriesOfAnAddress(t *testing.T) {
 // TestNewcomersAreBounded: those who began repositories are told apart up to a bound, and share one allowance beyond.
 func TestNewcomersAreBounded(t *testing.T) {
 	w := newWorld(t, hosting.Limits{})
-	for i := range hosting.NewKept {
+	for i := range hosting.NewcomersKept {
 		w.host.Begun(from(fmt.Sprint(i), fmt.Sprint(i)), fmt.Sprint(i))
 	}
-	if n := w.host.Newcomers(); n > hosting.NewKept+3 {
+	if n := w.host.Newcomers(); n > hosting.NewcomersKept+3 {
 		t.Errorf("%d are told apart", n)
 	}
 	w.pass(2 * time.Hour)

@@ -192,6 +192,9 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 			giveBack()
 		}
 	}()
+	if err := p.h.cfg.Kept.bring(ctx, p.opened.Repository.Dir, p.call.Network, p.call.Progress); err != nil {
+		return v, err
+	}
 	q, err := p.h.cfg.Disk.Begin(gitrepo.ID(p.opened.Repository.Dir))
 	if err != nil {
 		return v, err
@@ -343,14 +346,22 @@ var errSigned = errors.New("the events of an upload have come")
 // hold leaves the uploads of the push in their quarantine until their events come.
 func (p *push) hold(ctx context.Context, q gitrepo.Quarantine, disk unfinished) (refs.Verdict, error) {
 	var arrived refdb.Arrived
-	if !p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.Network, disk: disk}, p.h.heldMost) {
+	kept, err := p.holding(ctx, q)
+	if err != nil {
+		return refs.Verdict{}, err
+	}
+	defer kept.done()
+	if !p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.Network, disk: disk, row: kept.name()}, p.h.heldMost) {
 		return refs.Verdict{}, noRoomFor(refs.PendingAll)
 	}
-	err := p.turn(ctx, func(t *ingest.Exclusive) (err error) {
+	err = p.turn(ctx, func(t *ingest.Exclusive) (err error) {
 		if err := noRoomFor(p.h.ledger.Resize(p.refs.Upload, q.Bytes())); err != nil {
 			return err
 		}
 		arrived, err = p.h.ledger.Arrive(t.Turn, refdb.Arrival{Of: p.call.Of, Push: &p.refs, Admit: func(refdb.Dir) error { return errSigned }})
+		if err == nil {
+			err = kept.hold(t, p.h.ledger, arrived.Uploads)
+		}
 		return err
 	})
 	p.held = err == nil && len(arrived.Uploads) > 0

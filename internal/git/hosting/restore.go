@@ -36,7 +36,7 @@ func (h *Host) Contributed(ctx context.Context, do func(nip34.Address) error) er
 func (h *Host) nearerContributed(v *store.View, lack *refdb.Lack) error {
 	needs := lack.Needs[:0]
 	for _, n := range lack.Needs {
-		_, ok, err := objects{h.cfg.Disk, h.cfg.Logger}.announcedWith(v, n)
+		_, ok, err := objects{h.cfg.Disk, h.cfg.Kept, h.cfg.Logger}.announcedWith(v, n)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (o objects) announcedWith(v *store.View, n refdb.Need) (r refdb.Repository,
 		if r.Refs.PullRequests.Get(refs.TipName(n.Event)) != n.IDs[0] {
 			continue
 		}
-		missing, err := o.Missing(r.Dir, n.IDs)
+		missing, err := o.Missing(v, r.Dir, n.IDs)
 		if err != nil || len(missing) == 0 {
 			return r, err == nil, err
 		}
@@ -90,7 +90,7 @@ func (h *Host) restorable(ctx context.Context, of nip34.Address) (from []refdb.R
 	}
 	at := map[nip34.Address]int{}
 	for _, n := range lack.Needs {
-		r, ok, err := objects{h.cfg.Disk, h.cfg.Logger}.announcedWith(v, n)
+		r, ok, err := objects{h.cfg.Disk, h.cfg.Kept, h.cfg.Logger}.announcedWith(v, n)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -26,6 +26,7 @@ type upload struct {
 	tips  []refs.Tip
 	party string
 	disk  unfinished
+	row   string // the name of the row that keeps it; "" where there is none
 }
 
 // tipsOf returns the tips of an upload for one event.
@@ -145,10 +146,10 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 }
 
 // release drops an upload that no longer waits for any event.
-func (h *Host) release(n uint64) error {
+func (h *Host) release(ctx context.Context, n uint64) error {
 	if x := h.uploads.take(n); x != nil {
 		defer x.disk.GiveBack()
-		return x.q.Close()
+		return errors.Join(x.q.Close(), keeperOf(h).forget(ctx, x.row))
 	}
 	return nil
 }

@@ -21,11 +21,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/graspd/graspd/internal/base/contain"
+	"github.com/graspd/graspd/internal/base/objects"
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/depot"
 	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitrepo"
@@ -59,13 +61,17 @@ type world struct {
 	dir     string // of the disk
 	damaged atomic.Bool
 	copies  copies
-	fs      vfs.FS       // of the store
+	fs      *vfs.MemFS   // of the store
 	ahead   atomic.Int64 // what the clock is ahead of the system's
 
 	processes *gitproc.Git
 	front     *front.Front
 	server    *githttp.Server
 	faults    *contain.Faults
+
+	start func(net.Listener)
+	end   func()
+	terms uint64
 }
 
 // clock is the wall clock.
@@ -182,27 +188,57 @@ type extra struct {
 	room      func() error   // whether the disk has room
 	space     func() *store.Disk
 	trusts    func(nostr.PubKey) bool
+	objects   objects.Store // where packs are kept; nil is nowhere but on the disk
+	local     int64         // bytes of them on the disk at most
 }
 
 func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.Archive, contributors bool, more ...extra) *world {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, url: "http://" + l.Addr().String(), dir: t.TempDir(), fs: vfs.NewMem()}
+	w := &world{T: t, url: "http://" + l.Addr().String(), dir: t.TempDir(), fs: vfs.NewCrashableMem()}
 	w.service = ok(grasp.ParseService(l.Addr().String()))
-	rules := policy.Rules{Service: w.service, Git: true, Contributors: contributors, Lists: policy.Lists{Archive: archive}}
-	w.store = ok(store.Open(store.Options{Dir: "data", FS: w.fs, Rules: rules.Fingerprint()}))
+	w.faults = contain.New(nil, nil)
 	var x extra
 	for _, x = range more {
 	}
+	w.start = func(l net.Listener) { w.open(l, limits, closed, archive, contributors, x) }
+	w.start(l)
+	t.Cleanup(func() { w.end() })
+	return w
+}
+
+// open starts the host with what the store and the directory have.
+func (w *world) open(l net.Listener, limits hosting.Limits, closed bool, archive policy.Archive, contributors bool, x extra) {
+	w.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	rules := policy.Rules{Service: w.service, Git: true, Contributors: contributors, Lists: policy.Lists{Archive: archive}}
+	w.store = ok(store.Open(store.Options{Dir: "data", FS: w.fs, Rules: rules.Fingerprint()}))
 	git := ok(gitproc.Open(ctx, gitproc.Config{Limits: x.processes}))
-	w.faults = contain.New(nil, nil)
-	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
-	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
-	c := hosting.Config{Disk: unreadable{w.disk, &w.damaged, &w.copies}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Space: x.space, Trusts: x.trusts, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults}
+	log := slog.New(slog.NewTextHandler(testLog{w.T}, nil))
+	c := hosting.Config{Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Space: x.space, Trusts: x.trusts, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults}
+	var kept *depot.Depot
+	on := gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log, Local: x.local}
+	if x.objects != nil {
+		w.terms++
+		kept = depot.New(depot.Config{Objects: x.objects, Rows: w.store, Term: w.terms, Now: w.clock, Pause: time.Millisecond})
+		on.Depot, on.Now = kept, w.clock
+	}
+	w.disk = ok(gitrepo.Open(on))
+	if c.Disk = (unreadable{w.disk, &w.damaged, &w.copies}); kept != nil {
+		c.Kept = hosting.NewKept(kept, w.disk)
+		err := c.Kept.Ready(ctx, w.store, nil)
+		for range 20 { // it goes on where it was
+			if err != nil {
+				err = c.Kept.Ready(ctx, w.store, nil)
+			}
+		}
+		if err != nil {
+			w.Fatal(err)
+		}
+	}
 	c.Ledger = hosting.NewLedger(c)
 	w.ledger = c.Ledger
 	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: c.Ledger, Now: w.clock, Logger: log})
@@ -211,31 +247,30 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
 	f := front.New(front.Config{Proxies: x.proxies, Logger: log, Faults: w.faults})
 	w.processes, w.front = git, f
-	w.server = githttp.New(githttp.Config{Front: f, Host: w.host, Packs: w.host.Packs(), Contributors: contributors, CacheDir: t.TempDir(), CacheBytes: 1 << 20, Logger: log, Faults: w.faults})
+	w.server = githttp.New(githttp.Config{Front: f, Host: w.host, Packs: w.host.Packs(), Contributors: contributors, CacheDir: w.TempDir(), CacheBytes: 1 << 20, Logger: log, Faults: w.faults})
 	f.Handle(w.server.Route())
 	server := f.Server()
 	var running sync.WaitGroup
 	running.Go(func() { _ = w.door.Run(ctx) })
 	running.Go(func() { _ = w.host.Run(ctx) })
 	running.Go(func() { _ = server.Serve(f.Listener(l)) })
-	t.Cleanup(func() {
+	w.end = func() {
 		_ = server.Close()
-		if err := f.Drain(t.Context()); err != nil && t.Context().Err() == nil {
-			t.Error(err)
+		if err := f.Drain(w.Context()); err != nil && w.Context().Err() == nil {
+			w.Error(err)
 		}
 		cancel()
 		running.Wait()
 		if left := w.host.Unreturned(); len(left) > 0 {
-			t.Errorf("not given back: %q", left)
+			w.Errorf("not given back: %q", left)
 		}
 		if err := w.disk.Close(); err != nil {
-			t.Error(err)
+			w.Error(err)
 		}
 		if err := w.store.Close(); err != nil {
-			t.Error(err)
+			w.Error(err)
 		}
-	})
-	return w
+	}
 }
 
 type testLog struct{ testing.TB }

@@ -163,7 +163,7 @@ type shelf struct {
 func newShelf() *shelf { return &shelf{has: map[refdb.Dir]map[gitwire.ObjectID]bool{}} }
 
 // Missing implements refdb.Objects.
-func (s *shelf) Missing(dir refdb.Dir, ids []gitwire.ObjectID) (out []gitwire.ObjectID, err error) {
+func (s *shelf) Missing(_ refdb.Rows, dir refdb.Dir, ids []gitwire.ObjectID) (out []gitwire.ObjectID, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {

@@ -126,7 +126,7 @@ func (s suite) maintain() {
 	maintain := func(tip gitwire.ObjectID, want bool) {
 		s.Helper()
 		refs := &gitwire.Refs{List: []gitwire.Ref{{Name: "refs/heads/main", ID: tip}}}
-		did, err := s.d.Maintain(s.Context(), one, refs, nil)
+		did, err := s.d.Maintain(s.Context(), one, refs, nil, nil)
 		if err != nil || did != want {
 			s.Errorf("maintained: %v (%v), want %v", did, err, want)
 		}
@@ -160,7 +160,7 @@ func (s suite) maintain() {
 	}
 	maintain(next, true)
 	maintain(next, false)
-	if did, err := s.d.Maintain(s.Context(), two, &gitwire.Refs{}, nil); did || err != nil {
+	if did, err := s.d.Maintain(s.Context(), two, &gitwire.Refs{}, nil, nil); did || err != nil {
 		s.Errorf("nothing was maintained: %v", err)
 	}
 	var out bytes.Buffer

@@ -37,6 +37,9 @@ func (f *Fake) Begin(repo gitrepo.ID) (gitrepo.Quarantine, error) {
 
 func (q *quarantine) Bytes() int64 { return q.bytes.Load() }
 
+// Packs returns none: there are no files.
+func (q *quarantine) Packs() ([]gitrepo.Packed, error) { return nil, nil }
+
 func (q *quarantine) Close() error {
 	if err := q.f.call("Close", q.beside); err != nil {
 		return err

@@ -86,7 +86,7 @@ func (f *Fake) Check(_ context.Context, repo gitrepo.ID, refs *gitwire.Refs) (fo
 }
 
 // Maintain makes one pack of many. It lets nothing go, as time does not pass here.
-func (f *Fake) Maintain(_ context.Context, repo gitrepo.ID, _ *gitwire.Refs, _ []gitwire.ObjectID) (did bool, err error) {
+func (f *Fake) Maintain(_ context.Context, repo gitrepo.ID, _ *gitwire.Refs, _ []gitwire.ObjectID, _ gitrepo.Swap) (did bool, err error) {
 	if err := f.call("Maintain", repo); err != nil {
 		return false, err
 	}

@@ -1,0 +1,361 @@
+// Package depot keeps the packs of repositories in an object store, where a machine's disk has copies of them. Which packs a repository has is its
+// manifest, a row of the log; a Depot reads it, puts packs before a commit names them, and fetches those that a disk lacks. It never decides what a
+// manifest has: hosting does, with the log's writer. Read Depot, then Put.
+package depot
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/objects"
+	"github.com/graspd/graspd/internal/base/sleep"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/gitrepo"
+)
+
+// Config says what a Depot works with. Objects and Rows are needed.
+type Config struct {
+	Objects objects.Store
+	Rows    *store.Store     // which packs the repositories have
+	Term    uint64           // in which packs are put; it stands in the names of their objects
+	Rand    io.Reader        // of the names of objects; nil is the system's
+	Now     func() time.Time // nil is time.Now
+	Pause   time.Duration    // before a request is made again that failed, and twice as long each time; 0 is 200 ms
+}
+
+// Depot has the packs of all repositories. Any number of goroutines may use it.
+type Depot struct {
+	c Config
+
+	mu     sync.Mutex     // guards what follows
+	under  map[string]int // objects that were put and of which nothing is decided yet, by the beginnings of their names
+	lately map[refdb.PackName]latest
+}
+
+// latest is a pack that was put lately: repositories that one state rules get the same packs, one after the other.
+type latest struct {
+	pack refdb.Pack
+	at   time.Time
+}
+
+// Bounds of what is remembered of packs that were put.
+const (
+	latelyFor  = 10 * time.Minute
+	latelyKept = 1024
+)
+
+// New makes a Depot.
+func New(c Config) *Depot {
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Pause == 0 {
+		c.Pause = 200 * time.Millisecond
+	}
+	return &Depot{c: c, under: map[string]int{}, lately: map[refdb.PackName]latest{}}
+}
+
+// tries is how often a request is made until what the store said is an error.
+const tries = 6
+
+// ErrUnanswered says that the object store refuses what it is asked, or does not answer.
+var ErrUnanswered = errors.New("the object store does not do what it is asked")
+
+// ErrDamaged says that an object is not what was put: it is gone, or has other bytes.
+var ErrDamaged = errors.New("an object of a pack is damaged or gone")
+
+// Manifest returns the packs of a repository, by what is durable.
+func (d *Depot) Manifest(repo gitrepo.ID) (m refdb.Manifest, err error) {
+	v := d.c.Rows.View()
+	defer v.Close()
+	err = v.ReadRow(refdb.ManifestName(refdb.Dir(repo)), func(row []byte) (err error) {
+		if row != nil {
+			m, err = refdb.ParseManifest(row)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the manifest of %s: %w", repo, err)
+	}
+	return m, nil
+}
+
+// Put puts packs, each under names that no other Put had before, for manifests to take them. One that was put a few minutes ago has the same names. They are there when Put returns nil. Until done is called
+// nobody removes them, though no manifest has them.
+func (d *Depot) Put(ctx context.Context, packs []gitrepo.Packed) (put []refdb.Pack, done func(), err error) {
+	done = func() {
+		for _, p := range put {
+			d.hold(p.Object(), -1)
+		}
+	}
+	for _, x := range packs {
+		p, err := d.describe(ctx, x)
+		if err != nil {
+			done()
+			return nil, func() {}, fmt.Errorf("putting %s into the object store: %w", x.Name, err)
+		}
+		p, there := d.had(p)
+		put = append(put, p)
+		d.hold(p.Object(), 1)
+		if there {
+			continue
+		}
+		if err := d.putFiles(ctx, x, p); err != nil {
+			done()
+			return nil, func() {}, fmt.Errorf("putting %s into the object store: %w", x.Name, err)
+		}
+		d.note(p)
+	}
+	return put, done, nil
+}
+
+// had returns a pack that was put lately with the same files, or p.
+func (d *Depot) had(p refdb.Pack) (_ refdb.Pack, there bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l, ok := d.lately[p.Name]
+	if !ok || d.c.Now().Sub(l.at) >= latelyFor || !slices.Equal(l.pack.Files, p.Files) {
+		return p, false
+	}
+	return l.pack, true
+}
+
+// note remembers that a pack was put. Where there is no room, all that are remembered go.
+func (d *Depot) note(p refdb.Pack) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.lately) >= latelyKept {
+		clear(d.lately)
+	}
+	d.lately[p.Name] = latest{p, d.c.Now()}
+}
+
+func (d *Depot) hold(object string, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.under[object] += n; d.under[object] == 0 {
+		delete(d.under, object)
+	}
+}
+
+// Held reports whether objects were put of which nothing is decided yet.
+func (d *Depot) Held(object string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.under[object] > 0
+}
+
+// describe reads the files of a pack, and names its objects.
+func (d *Depot) describe(ctx context.Context, x gitrepo.Packed) (p refdb.Pack, err error) {
+	p = refdb.Pack{Name: x.Name, Term: d.c.Term}
+	if _, err := io.ReadFull(d.c.Rand, p.Random[:]); err != nil {
+		return p, err
+	}
+	for _, suffix := range x.Suffixes {
+		f := refdb.File{Suffix: suffix}
+		if f.Bytes, f.Sum, err = hashFile(ctx, x, suffix); err != nil {
+			return p, err
+		}
+		p.Files = append(p.Files, f)
+	}
+	return p, nil
+}
+
+func hashFile(ctx context.Context, x gitrepo.Packed, suffix string) (n int64, sum [sha256.Size]byte, err error) {
+	f, err := x.Open(suffix)
+	if err != nil {
+		return 0, sum, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err == nil {
+		sum, err = hash(ctx, f, info.Size())
+	}
+	return info.Size(), sum, err
+}
+
+// hash reads so many bytes.
+func hash(ctx context.Context, r io.ReaderAt, n int64) (sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	for at := int64(0); at < n && err == nil; at += part {
+		if err = context.Cause(ctx); err == nil {
+			_, err = io.Copy(h, io.NewSectionReader(r, at, min(part, n-at)))
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil)), err
+}
+
+// putFiles puts the files of a pack, all at once.
+func (d *Depot) putFiles(ctx context.Context, x gitrepo.Packed, p refdb.Pack) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	errs := make([]error, len(p.Files))
+	for i, f := range p.Files {
+		all.Go(func() {
+			file, err := x.Open(f.Suffix)
+			if err == nil {
+				err = errors.Join(d.write(ctx, p.Object()+f.Suffix, body{file, f.Bytes}), file.Close())
+			}
+			if errs[i] = err; err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// body is a file of known length.
+type body struct {
+	*os.File
+	size int64
+}
+
+func (b body) Size() int64 { return b.size }
+
+// write puts an object, again while nobody knows whether it is there. Nobody else has its name: where one has it, it is ours.
+func (d *Depot) write(ctx context.Context, name string, b objects.Body) error {
+	return d.again(ctx, func() error {
+		_, err := d.c.Objects.Put(ctx, name, b)
+		return err
+	})
+}
+
+// again makes a request until the store says something, some times. That there is no object is said.
+func (d *Depot) again(ctx context.Context, ask func() error) (err error) {
+	pause := d.c.Pause
+	for i := range tries {
+		if i > 0 {
+			if err := sleep.For(ctx, pause); err != nil {
+				return err
+			}
+			pause *= 2
+		}
+		if err = ask(); err == nil || errors.Is(err, objects.ErrNone) || errors.Is(err, objects.ErrSize) {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnanswered, err)
+}
+
+// Where a file is fetched: in parts of so many bytes, so many at once.
+const (
+	part        = 8 << 20
+	partsAtOnce = 4
+)
+
+// Fetch writes a file of a pack, in parts that come at once. Where it returns nil, the file is whole and as it was put; it fails with ErrDamaged where
+// the store has something else.
+func (d *Depot) Fetch(ctx context.Context, p refdb.Pack, f refdb.File, to gitrepo.File) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	free := make(chan struct{}, partsAtOnce)
+	for at := int64(0); at < f.Bytes && ctx.Err() == nil; at += part {
+		free <- struct{}{}
+		all.Go(func() {
+			if err := d.fetchPart(ctx, p.Object()+f.Suffix, at, int(min(part, f.Bytes-at)), to); err != nil {
+				cancel(err)
+			}
+			<-free
+		})
+	}
+	all.Wait()
+	err := context.Cause(ctx)
+	if err == nil {
+		err = d.proves(ctx, f, to)
+	}
+	if err != nil {
+		return fmt.Errorf("%s%s: %w", p.Object(), f.Suffix, err)
+	}
+	return nil
+}
+
+func (d *Depot) fetchPart(ctx context.Context, name string, at int64, n int, to io.WriterAt) error {
+	var b []byte
+	err := d.again(ctx, func() (err error) {
+		b, err = d.c.Objects.Get(ctx, name, at, n)
+		return err
+	})
+	switch {
+	case errors.Is(err, objects.ErrNone):
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	case err != nil:
+		return err
+	case len(b) != n:
+		return fmt.Errorf("%w: it ends before byte %d", ErrDamaged, at+int64(n))
+	}
+	_, err = to.WriteAt(b, at)
+	return err
+}
+
+func (d *Depot) proves(ctx context.Context, f refdb.File, r io.ReaderAt) error {
+	sum, err := hash(ctx, r, f.Bytes)
+	if err == nil && sum != f.Sum {
+		err = fmt.Errorf("%w: its hash is %s", ErrDamaged, hex.EncodeToString(sum[:]))
+	}
+	return err
+}
+
+// Verify reads the objects of a pack, and returns what is wrong with them, in words for the operator. With none of an error all were read.
+func (d *Depot) Verify(ctx context.Context, p refdb.Pack) (problems []string, err error) {
+	for _, f := range p.Files {
+		name := p.Object() + f.Suffix
+		var info objects.Info
+		err := d.again(ctx, func() (err error) {
+			info, err = d.c.Objects.Head(ctx, name)
+			return err
+		})
+		switch {
+		case errors.Is(err, objects.ErrNone):
+			problems = append(problems, fmt.Sprintf("the object %s is gone", name))
+			continue
+		case err != nil:
+			return problems, err
+		case info.Size != f.Bytes:
+			problems = append(problems, fmt.Sprintf("the object %s has %d bytes, and not %d", name, info.Size, f.Bytes))
+			continue
+		}
+		sum, err := d.hashObject(ctx, name, f.Bytes)
+		if err != nil {
+			return problems, err
+		}
+		if sum != f.Sum {
+			problems = append(problems, fmt.Sprintf("the object %s is damaged", name))
+		}
+	}
+	return problems, nil
+}
+
+func (d *Depot) hashObject(ctx context.Context, name string, n int64) (sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	for at := int64(0); at < n; at += part {
+		var b []byte
+		err := d.again(ctx, func() (err error) {
+			b, err = d.c.Objects.Get(ctx, name, at, int(min(part, n-at)))
+			return err
+		})
+		if err != nil {
+			return sum, err
+		}
+		h.Write(b)
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
+}

@@ -1,0 +1,338 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/fair"
+	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/git/gitproc"
+)
+
+// Bounds of bringing packs from a depot to this disk.
+const (
+	fetchesAtOnce = 8
+	fetchWait     = time.Minute      // for a place
+	fetchTime     = 30 * time.Minute // for all packs of a repository
+	fetchTries    = 3                // of one reader: packs may be combined, or go, meanwhile
+)
+
+// fetches brings packs that are not on this disk, once for all who wait for them, and keeps those that are within a bound.
+type fetches struct {
+	d      *Disk
+	most   int64 // bytes of packs; 0 is no bound
+	room   func() error
+	places *fair.Account
+
+	ending sync.WaitGroup
+
+	mu    sync.Mutex                // guards the fields below
+	ends  map[ID]context.CancelFunc // of the fetches under way; nil once no more begin
+	under map[ID]*fetch
+	here  map[ID]*held // repositories with packs on this disk
+	bytes int64        // of all these, and of those on their way
+}
+
+// held is what a repository has on this disk.
+type held struct {
+	bytes int64
+	used  time.Time
+}
+
+// fetch is the fetch of what a repository lacks.
+type fetch struct {
+	over chan struct{} // closed at its end; guards err
+	err  error
+
+	got, all int64 // bytes; guarded by fetches.mu
+}
+
+// lack is a file that is not on this disk.
+type lack struct {
+	pack refdb.Pack
+	file refdb.File
+}
+
+func newFetches(d *Disk, c Config) (*fetches, error) {
+	f := &fetches{
+		d: d, most: c.Local, room: c.Room, under: map[ID]*fetch{}, ends: map[ID]context.CancelFunc{}, here: map[ID]*held{},
+		places: fair.New(fair.Config{Name: "fetches of packs", Total: fetchesAtOnce, Most: fetchWait, Places: 256, PlacesOne: 64, Now: d.now}),
+	}
+	if f.room == nil {
+		f.room = func() error { return nil }
+	}
+	return f, d.dir.eachRepository(context.Background(), f.weigh)
+}
+
+// close ends all fetches.
+func (f *fetches) close() {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	for _, end := range f.ends {
+		end()
+	}
+	f.ends = nil
+	f.mu.Unlock()
+	f.ending.Wait()
+}
+
+// reading counts a reader of a repository, all of whose packs are on this disk from then on until end is called. It waits until they are.
+func (d *Disk) reading(ctx context.Context, repo ID, by fair.Party) (end func(), err error) {
+	end = d.inUse.read(repo)
+	if d.fetches == nil {
+		return end, nil
+	}
+	for range fetchTries {
+		var x *fetch
+		if x, err = d.fetches.begin(repo, by); err != nil || x == nil {
+			break
+		}
+		if err = x.wait(ctx); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		end()
+		return nil, fmt.Errorf("bringing packs of repository %s: %w", repo, err)
+	}
+	return end, nil
+}
+
+func (x *fetch) wait(ctx context.Context) error {
+	select {
+	case <-x.over:
+		return x.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Bring brings the packs of a repository to this disk, where they are not there, for a party.
+func (l Local) Bring(ctx context.Context, repo ID, party string) error {
+	if repo.IsZero() || l.d.fetches == nil {
+		return nil
+	}
+	end, err := l.d.reading(ctx, repo, fair.Party{Network: party})
+	if err == nil {
+		end()
+	}
+	return err
+}
+
+// Bringing tells how much has come of what a repository lacks; of no repository whose packs are here, or which nobody waits for.
+func (l Local) Bringing(repo ID) (got, all int64, is bool) {
+	f := l.d.fetches
+	if f == nil {
+		return 0, 0, false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	x := f.under[repo]
+	if x == nil {
+		return 0, 0, false
+	}
+	return x.got, x.all, true
+}
+
+// begin returns the fetch of what a repository lacks, which begins unless it is under way; nil where the repository lacks nothing.
+func (f *fetches) begin(repo ID, by fair.Party) (*fetch, error) {
+	lacks, err := f.fetchable(repo)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if h := f.here[repo]; h != nil {
+		h.used = f.d.now()
+	}
+	if x := f.under[repo]; x != nil && len(lacks) > 0 {
+		return x, nil
+	}
+	if len(lacks) == 0 {
+		return nil, nil
+	}
+	if f.ends == nil {
+		return nil, context.Canceled
+	}
+	x := &fetch{over: make(chan struct{})}
+	for _, l := range lacks {
+		x.all += l.file.Bytes
+	}
+	f.under[repo] = x
+	ctx, end := context.WithTimeout(context.Background(), fetchTime) // it may outlive who began it
+	f.ends[repo] = end
+	f.ending.Go(func() { f.run(ctx, end, repo, x, lacks, by) })
+	return x, nil
+}
+
+// run fetches for all who wait. It goes on where they leave: what is half here is of use to nobody.
+func (f *fetches) run(ctx context.Context, end context.CancelFunc, repo ID, x *fetch, lacks []lack, by fair.Party) {
+	defer end()
+	err := f.fetch(ctx, repo, x, lacks, by)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.under, repo)
+	delete(f.ends, repo)
+	x.err = err
+	close(x.over)
+}
+
+func (f *fetches) fetch(ctx context.Context, repo ID, x *fetch, lacks []lack, by fair.Party) error {
+	place, err := f.places.Wait(ctx, by, 1)
+	if err != nil {
+		if _, full := errors.AsType[fair.Refusal](err); full {
+			err = gitproc.ErrBusy
+		}
+		return err
+	}
+	defer place.GiveBack()
+	if err := f.reserve(repo, x.all); err != nil {
+		return err
+	}
+	defer func() {
+		f.mu.Lock()
+		f.bytes -= x.all
+		f.mu.Unlock()
+	}()
+	for _, l := range lacks {
+		if err := f.file(ctx, repo, l); err != nil {
+			return errors.Join(err, f.weigh(repo))
+		}
+		f.mu.Lock()
+		x.got += l.file.Bytes
+		f.mu.Unlock()
+	}
+	return f.weigh(repo)
+}
+
+// fetchable returns the files of a repository's packs that are not on this disk. Indexes come last: they lead readers to the others.
+func (f *fetches) fetchable(repo ID) (lacks []lack, err error) {
+	d := f.d
+	m, err := d.depot.Manifest(repo)
+	if err != nil || len(m) == 0 {
+		return nil, err
+	}
+	_, unlock := d.inUse.lock(repo)
+	defer unlock()
+	for _, p := range m {
+		for _, x := range p.Files {
+			there, err := f.has(repo, p, x)
+			if err != nil {
+				return nil, err
+			}
+			if !there {
+				lacks = append(lacks, lack{p, x})
+			}
+		}
+	}
+	slices.SortStableFunc(lacks, func(a, b lack) int { return turn(a.file.Suffix) - turn(b.file.Suffix) })
+	return lacks, nil
+}
+
+// fileOf returns the name of a pack's file on this disk.
+func fileOf(repo ID, p refdb.Pack, suffix string) string {
+	return repo.path() + "/objects/pack/" + p.Name.String() + suffix
+}
+
+// has reports whether a file of a pack is on this disk, with its length. The caller holds the repository's lock.
+func (f *fetches) has(repo ID, p refdb.Pack, x refdb.File) (bool, error) {
+	bytes, err := f.d.dir.length(fileOf(repo, p, x.Suffix))
+	return bytes == x.Bytes, err
+}
+
+// file brings one file, whole and durable under another name before it has its own.
+func (f *fetches) file(ctx context.Context, repo ID, l lack) (err error) {
+	d := f.d
+	name := fmt.Sprintf("%s/%s-%d.file", incoming, d.dir.own, d.dir.serial.Add(1))
+	d.dir.changes()
+	to, err := d.dir.root.Create(name)
+	if err != nil {
+		return noted(err)
+	}
+	err = d.depot.Fetch(ctx, l.pack, l.file, to)
+	if err == nil {
+		err = to.Sync()
+	}
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = f.place(repo, l, name)
+	}
+	if err != nil {
+		return errors.Join(noted(err), d.dir.removeFiles(name))
+	}
+	return nil
+}
+
+// place gives a file that was fetched its name.
+func (f *fetches) place(repo ID, l lack, from string) error {
+	d := f.d
+	_, unlock := d.inUse.lock(repo)
+	defer unlock()
+	if err := d.dir.begin(repo); err != nil {
+		return err
+	}
+	d.dir.changes()
+	if err := d.dir.root.Rename(from, fileOf(repo, l.pack, l.file.Suffix)); err != nil {
+		return err
+	}
+	if l.file.Suffix == ".idx" {
+		d.packs.drop(repo)
+	}
+	return nil
+}
+
+// Restore makes the directory of a repository, as far as it is not there, with the indexes of its packs, by which is decided what is here. The packs
+// come when somebody reads them, and Project writes the files of refs.
+func (l Local) Restore(ctx context.Context, repo ID) error {
+	d := l.d
+	if d.fetches == nil {
+		return nil
+	}
+	lacks, err := d.fetches.fetchable(repo)
+	for _, x := range lacks {
+		if x.file.Suffix == ".idx" && err == nil {
+			err = d.fetches.file(ctx, repo, x)
+		}
+	}
+	if err == nil {
+		_, unlock := d.inUse.lock(repo)
+		defer unlock()
+		err = d.dir.begin(repo)
+	}
+	if err != nil {
+		return fmt.Errorf("restoring repository %s: %w", repo, err)
+	}
+	return nil
+}
+
+// weigh counts what a repository has on this disk, but for indexes.
+func (f *fetches) weigh(repo ID) error {
+	entries, err := f.d.dir.list(repo.path() + "/objects/pack")
+	if err != nil {
+		return err
+	}
+	var bytes int64
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !strings.HasSuffix(e.Name(), ".idx") { // what goes meanwhile has none
+			bytes += info.Size()
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.here[repo]
+	if h == nil {
+		h = &held{used: f.d.now()}
+		f.here[repo] = h
+	}
+	f.bytes += bytes - h.bytes
+	if h.bytes = bytes; bytes == 0 {
+		delete(f.here, repo)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/refdb"
+)
+
+// An object that no manifest has is put into the trash by a commit, from which on no manifest may take it, and goes a day later. So nobody decides in
+// one moment about an object that another one has just put. The manifest of a removed repository counts for 30 days.
+const (
+	compareEvery = 24 * time.Hour      // between two looks at all objects of packs
+	compareFirst = time.Hour           // from the start until the first one
+	inTrash      = 24 * time.Hour      // for which an object that no manifest has stays
+	removedFor   = 30 * 24 * time.Hour // for which the packs of a removed repository stay
+	trashAtOnce  = 1000                // objects in one commit
+)
+
+// compare brings the objects of packs in line with the manifests.
+func (h keeper) compare(ctx context.Context) error {
+	if h.cfg.Kept == nil {
+		return nil
+	}
+	names, err := h.unnamed(ctx)
+	if err != nil {
+		return err
+	}
+	for len(names) > 0 {
+		some := names[:min(len(names), trashAtOnce)]
+		names = names[len(some):]
+		err := h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error { return h.ledger.Trash(t.Turn, some) })
+		if err != nil {
+			return err
+		}
+	}
+	return h.empty(ctx)
+}
+
+// unnamed returns the objects that no manifest has, and that nobody has just put.
+func (h keeper) unnamed(ctx context.Context) (out []string, err error) {
+	before, _, err := h.named() // so that few are left to compare once more
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for after := ""; ; {
+		var names []string
+		if names, after, err = h.cfg.Kept.Depot.List(ctx, after); err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if !before[name] && !h.cfg.Kept.Depot.Held(name) { // asked before the manifests are read: it is in one by then, or never will be
+				all = append(all, name)
+			}
+		}
+		if after == "" {
+			break
+		}
+	}
+	named, _, err := h.named()
+	for _, name := range all {
+		if !named[name] && (len(out) == 0 || out[len(out)-1] != name) {
+			out = append(out, name)
+		}
+	}
+	return out, err
+}
+
+// named returns the objects that manifests and uploads have, and the rows of repositories that were removed long ago.
+func (h keeper) named() (named map[string]bool, late []string, err error) {
+	named = map[string]bool{}
+	v := h.cfg.Store.View()
+	defer v.Close()
+	note := func(m refdb.Manifest) {
+		for _, p := range m {
+			named[p.Object()] = true
+		}
+	}
+	err = v.EachRow(refdb.ManifestPrefix, "", func(_ string, row []byte) (bool, error) {
+		m, err := refdb.ParseManifest(row)
+		note(m)
+		return true, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	err = v.EachRow(refdb.UploadPrefix, "", func(name string, row []byte) (bool, error) {
+		u, err := refdb.ParseUpload(name, row)
+		note(u.Packs)
+		return true, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	err = v.EachRow(refdb.RemovedPrefix, "", func(name string, row []byte) (bool, error) {
+		at, m, err := refdb.ParseRemoved(row)
+		if note(m); err == nil && h.cfg.Now().Sub(at) >= removedFor {
+			late = append(late, name)
+		}
+		return true, err
+	})
+	return named, late, err
+}
+
+// empty removes the objects that have been in the trash for a day, if no manifest has them: none takes one that is in the trash, so none will.
+func (h keeper) empty(ctx context.Context) error {
+	var due []string
+	v := h.cfg.Store.View()
+	err := v.EachRow(refdb.TrashPrefix, "", func(name string, row []byte) (bool, error) {
+		at, err := refdb.ParseTrash(row)
+		if err == nil && h.cfg.Now().Sub(at) >= inTrash {
+			due = append(due, name)
+		}
+		return true, err
+	})
+	v.Close()
+	if err != nil {
+		return err
+	}
+	named, forget, err := h.named() // what it reads is later than the rows of the trash
+	if err != nil {
+		return err
+	}
+	for _, row := range due {
+		object := refdb.ObjectPrefix + row[len(refdb.TrashPrefix):]
+		if !named[object] {
+			err = errors.Join(err, h.cfg.Kept.Depot.Remove(ctx, object))
+		}
+		if err != nil {
+			return err
+		}
+		forget = append(forget, row)
+	}
+	for len(forget) > 0 {
+		some := forget[:min(len(forget), trashAtOnce)]
+		forget = forget[len(some):]
+		err := h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error { return h.ledger.Forget(t.Turn, some) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
