@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,7 +53,7 @@ func (w *world) restart(kill, wipe bool) {
 	if wipe {
 		w.wipe()
 	}
-	w.start(ok(net.Listen("tcp", strings.TrimPrefix(w.url, "http://"))))
+	w.start()
 }
 
 func address(author byte, d string) nip34.Address {

@@ -69,7 +69,8 @@ type world struct {
 	server    *githttp.Server
 	faults    *contain.Faults
 
-	start func(net.Listener)
+	start func()
+	port  *net.TCPListener
 	end   func()
 	terms uint64
 }
@@ -204,11 +205,25 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	var x extra
 	for _, x = range more {
 	}
-	w.start = func(l net.Listener) { w.open(l, limits, closed, archive, contributors, x) }
-	w.start(l)
-	t.Cleanup(func() { w.end() })
+	w.port = l.(*net.TCPListener)
+	w.start = func() {
+		if err := w.port.SetDeadline(time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		w.open(lent{w.port}, limits, closed, archive, contributors, x)
+	}
+	w.start()
+	t.Cleanup(func() {
+		w.end()
+		_ = w.port.Close()
+	})
 	return w
 }
+
+// lent is a listener whose port stays taken when a server closes it, for the next one.
+type lent struct{ *net.TCPListener }
+
+func (l lent) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
 // open starts the host with what the store and the directory have.
 func (w *world) open(l net.Listener, limits hosting.Limits, closed bool, archive policy.Archive, contributors bool, x extra) {
