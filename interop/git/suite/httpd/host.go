@@ -139,6 +139,9 @@ func (h *host) Archive(ctx context.Context, dir string, commit gitwire.ObjectID,
 	return h.git.Run(ctx, gitproc.Archive(commit, name), gitproc.Run{Party: party, At: gitproc.Dirs{Repository: dir}, Out: out})
 }
 
+// Bringing is of hosts whose data may be elsewhere.
+func (h *host) Bringing(string) string { return "" }
+
 // Sizes runs what the product runs.
 func (h *host) Sizes(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]int64, error) {
 	var out bytes.Buffer
