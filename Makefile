@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race quick vuln lint fuzz mutate crash hostile nightly scale load siege bench microbench interop cluster clients compliance audit browser libsecp256k1 docs demo sim release image
+.PHONY: help build test race quick vuln lint fuzz mutate crash hostile nightly scale load siege bench microbench interop cluster clients compliance audit browser libsecp256k1 docs demo sim lives release image
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -70,6 +70,10 @@ else
 	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/git/gitplan -args -first $$(( 10 * $(FIRST) + 1 )) -runs $$(( 10 * $(RUNS) ))
 	go test -count=1 -run '^Test(Stores|Buckets|Doors|TrimmedLogs)$$' -timeout 24h ./internal/test/cluster -args -first $(FIRST) -runs $$(( ($(RUNS) + 1) / 2 ))
 endif
+
+lives: ## all random lives of packages of which go test lives the first ones alone
+	go test -count=1 -run '^Test(LivesOfVersions|RulingLikeANaiveModel|OrderOfArrivalDoesNotMatter)$$' ./internal/events/refs -args -long
+	go test -count=1 -run '^Test(KilledWhileUnsynced|ReopenAtAnyMoment|NodesOnABucketThatMisbehaves)$$' ./internal/events/store ./internal/events/store/bucketlog -args -long
 
 load: build ## many clients on loopback for LOAD (10m); the report replaces the one in the file REPORT
 	cd interop && go run ./load -graspd ../graspd -for $(or $(LOAD),10m) $(if $(REPORT),-into '$(abspath $(REPORT))')

@@ -10,5 +10,6 @@
 //   - sim: whole relays against each other and against relays that judge them, in one bubble of time
 //   - testkit: scripted relays that judge their client, and events
 //   - testkit/itertest: the contract of an iterator
+//   - testkit/lives: how many random lives tests live
 //   - testkit/pipe: network connections in memory
 package test

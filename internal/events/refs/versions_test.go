@@ -8,6 +8,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/refs"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit/lives"
 )
 
 // version is an announcement with an id of its own.
@@ -215,7 +216,8 @@ func (l *life) whole() error {
 // vain, in any order. Only what waits at its turn is released, and nothing waits that has no reason to.
 func TestLivesOfVersions(t *testing.T) {
 	served := 0
-	for seed := range uint64(4000) {
+	n := lives.Of(800, 4000)
+	for seed := range n {
 		r := rand.New(rand.NewPCG(seed, 29))
 		l := newLife()
 		for step := range 40 {
@@ -248,7 +250,7 @@ func TestLivesOfVersions(t *testing.T) {
 		}
 		served += len(l.as.served)
 	}
-	if served < 4000 {
+	if served < int(n) {
 		t.Errorf("only %d announcements were served", served)
 	}
 }

@@ -130,8 +130,8 @@ func (w *world) project() {
 	}
 }
 
-// lives are the events and objects of one world.
-func lives(seed uint64) (events []*nostr.Event, objects []gitwire.ObjectID) {
+// lived are the events and objects of one world.
+func lived(seed uint64) (events []*nostr.Event, objects []gitwire.ObjectID) {
 	r := rand.New(rand.NewPCG(seed, 9))
 	for _, who := range people {
 		if r.IntN(4) == 0 {
@@ -179,7 +179,7 @@ func (w *world) summary() string {
 func TestWorldsAreTheSameInAnyOrder(t *testing.T) {
 	complete := 0
 	for seed := range uint64(400) {
-		events, objects := lives(seed)
+		events, objects := lived(seed)
 		var want string
 		for order := range uint64(6) {
 			r := rand.New(rand.NewPCG(seed, order))

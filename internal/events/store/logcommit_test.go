@@ -18,6 +18,7 @@ import (
 	"github.com/graspd/graspd/internal/events/store/commitlog"
 	"github.com/graspd/graspd/internal/events/store/logtest"
 	"github.com/graspd/graspd/internal/events/store/storetest"
+	"github.com/graspd/graspd/internal/test/testkit/lives"
 )
 
 // cutPlace is up to where a disk has the log.
@@ -33,7 +34,7 @@ func cutPlace(t testing.TB, fs vfs.FS, l commitlog.Log) commitlog.Position {
 
 // TestKilledWhileUnsynced: whatever a kill or a power cut leaves of the store, with its log it has what the log has.
 func TestKilledWhileUnsynced(t *testing.T) {
-	for seed := range seeds(8) {
+	for seed := range seeds(lives.Of(3, 8)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			log := new(logtest.Memory)

@@ -19,6 +19,7 @@ import (
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/storetest"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/test/testkit/lives"
 )
 
 func isSync(op errorfs.Op) bool {
@@ -183,7 +184,7 @@ func TestReopen(t *testing.T) {
 // TestReopenAtAnyMoment: a disk that is full, and short of files, at random moments, also while it is opened anew, and power cuts at any of them:
 // what was acknowledged is there, and nothing else.
 func TestReopenAtAnyMoment(t *testing.T) {
-	for seed := range seeds(24) {
+	for seed := range seeds(lives.Of(8, 24)) {
 		r := rand.New(rand.NewPCG(seed, 29))
 		var mu sync.Mutex
 		var calm atomic.Bool

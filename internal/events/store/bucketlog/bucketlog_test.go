@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/graspd/graspd/internal/events/store/bucketlog"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
 	"github.com/graspd/graspd/internal/events/store/logtest"
+	"github.com/graspd/graspd/internal/test/testkit/lives"
 )
 
 func TestContract(t *testing.T) {
@@ -37,13 +37,12 @@ func TestContractWithLateRequests(t *testing.T) {
 	}
 }
 
-var lives = flag.Uint64("lives", 300, "how many lives nodes have on a bucket that misbehaves")
-
 // TestNodesOnABucketThatMisbehaves: whatever becomes of requests, there is one history, whoever heard OK finds it there, and a reader sees it
 // from its beginning on.
 func TestNodesOnABucketThatMisbehaves(t *testing.T) {
 	deposed := 0
-	for seed := range *lives {
+	n := lives.Of(100, 300)
+	for seed := range n {
 		synctest.Test(t, func(t *testing.T) {
 			bucket := &objecttest.Memory{Fault: objecttest.Random(seed, 20*time.Millisecond), ListsLate: int(seed % 3)}
 			ctx, end := context.WithCancel(t.Context())
@@ -68,7 +67,7 @@ func TestNodesOnABucketThatMisbehaves(t *testing.T) {
 			}
 		})
 	}
-	if deposed < int(*lives)*2 {
+	if deposed < int(n)*2 {
 		t.Errorf("only %d commits met another's", deposed)
 	}
 }
