@@ -167,7 +167,7 @@ func (k *keeper) snapshotDue(ctx context.Context) error {
 		return err
 	}
 	k.last, k.any, k.measured, k.bytes = s, true, commitlog.Position(s.Place.Position), 0
-	k.logger.Info("snapshot", "position", s.Place.Position, "files", len(s.Files), "bytes", s.Bytes(), "took", time.Since(began).Round(time.Second/10))
+	k.logger.Info("a snapshot is in the bucket", "position", s.Place.Position, "files", len(s.Files), "bytes", s.Bytes(), "took", time.Since(began).Round(time.Second/10))
 	t, err := snapshot.Trim(ctx, k.Objects, k.log, k.store.LogPlace())
 	if err != nil {
 		return err

@@ -300,7 +300,7 @@ func TestAMachineLosesItsDisk(t *testing.T) {
 		})
 	}
 	for range 600 { // from the first kill on, an empty disk begins with a snapshot
-		if m.logs.has(" msg=snapshot ") {
+		if m.logs.has("a snapshot is in the bucket") {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)

@@ -226,7 +226,7 @@ func (r *Relay) NewTurn(addr string) Turn {
 	defer r.mu.Unlock()
 	for s := range r.sessions {
 		if host, _, _ := net.SplitHostPort(addr); s.visitor.Party().Address == host {
-			return Turn{s.newTurn()}
+			return Turn{newTurn(r.pools.turns, s.pay)}
 		}
 	}
 	panic("nobody is connected from " + addr)

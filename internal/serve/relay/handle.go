@@ -62,7 +62,7 @@ func (s *session) handle(work context.Context, in *incoming, frame []byte) error
 // work, and gives the frame's memory back.
 func (s *session) understand(work context.Context, in *incoming, frame []byte) (msg any, refusal string, err error) {
 	defer in.end()
-	turn := s.newTurn()
+	turn := newTurn(s.relay.pools.turns, s.pay)
 	defer turn.giveBack()
 	if len(frame) > freeBytes {
 		if err := turn.take(work); err != nil {
@@ -86,7 +86,10 @@ func (s *session) understand(work context.Context, in *incoming, frame []byte) (
 
 // request opens the subscription of a REQ, or says why not. It gives the turn back before whatever waits.
 func (s *session) request(req nostr.Req, size int, t *turn) (refusal string) {
-	sub, refusal := s.prepare(req, size)
+	limits, sub := s.relay.limits, (*subscription)(nil)
+	if refusal = cmp.Or(limits.refuseSub(req.Sub), limits.refuseFilters(req.Filters)); refusal == "" {
+		sub = s.newSubscription(req, size)
+	}
 	t.giveBack()
 	s.closeSubscription(req.Sub)
 	if refusal != "" {

@@ -97,27 +97,20 @@ func (s *session) sendMatching(seq store.Seq, e *nostr.Event, subs []*subscripti
 	return nil
 }
 
-// matches reports whether one of the filters wants the event.
+// matches reports whether one of the filters wants the event. For what takes work, the party pays first and waits for its turn.
 func (s *session) matches(sub *subscription, x *subject) (bool, error) {
 	for _, f := range sub.filters {
 		if !f.near(x) {
 			continue
 		}
 		if n := f.steps(x); n > stepsBeside {
-			if wanted, err := s.meets(f, x, n); err != nil || wanted {
-				return wanted, err
+			if err := s.bill(n); err != nil {
+				return false, err
 			}
-		} else if f.meets(x) {
+		}
+		if f.meets(x) {
 			return true, nil
 		}
 	}
 	return false, nil
-}
-
-// meets finds out in so many steps whether an event that is near meets a filter. The party pays first, and waits for its turn.
-func (s *session) meets(f *liveFilter, x *subject, steps int) (bool, error) {
-	if err := s.bill(steps); err != nil {
-		return false, err
-	}
-	return f.meets(x), nil
 }

@@ -76,7 +76,7 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 	}
 	defer s.relay.leave(s)
 	s.cork.pace = func() { s.pay.paceBytes(work) }
-	s.turn = s.newTurn()
+	s.turn = newTurn(s.relay.pools.turns, s.pay)
 	s.bill = s.pay.slowed(work, math.MaxInt, s.turn)
 	var writer sync.WaitGroup
 	writer.Go(func() {

@@ -65,17 +65,6 @@ func countValues(f *nostr.Filter) int {
 	return n
 }
 
-// prepare makes the subscription of a REQ, or says why not.
-func (s *session) prepare(req nostr.Req, size int) (sub *subscription, refusal string) {
-	if reason := s.relay.limits.refuseSub(req.Sub); reason != "" {
-		return nil, reason
-	}
-	if reason := s.relay.limits.refuseFilters(req.Filters); reason != "" {
-		return nil, reason
-	}
-	return s.newSubscription(req, size), ""
-}
-
 // openSubscription queues a subscription for the writer, or says why not. It may wait for the dispatcher.
 func (s *session) openSubscription(sub *subscription) (refusal string) {
 	if refusal := s.subs.refuse(sub, s.relay.limits.Subscriptions); refusal != "" {

@@ -25,7 +25,7 @@ type turn struct {
 	steps int         // of the request in hand, while it needs no turn
 }
 
-func (s *session) newTurn() *turn { return &turn{turns: s.relay.pools.turns, pay: s.pay} }
+func newTurn(turns *fair.Account, pay payer) *turn { return &turn{turns: turns, pay: pay} }
 
 // begin begins another request, which may do a little without a turn.
 func (t *turn) begin() { t.steps = 0 }
