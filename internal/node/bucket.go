@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/objects"
-	"github.com/graspd/graspd/internal/base/sleep"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/bucketlog"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
@@ -67,33 +67,10 @@ func Prepare(ctx context.Context, c Config, show func(done, all int64)) error {
 	if c.Bucket == nil {
 		return nil
 	}
-	err := c.Bucket.prepare(ctx, c.withDefaults(), show)
-	for try := 1; err != nil && try < prepareTries && !settled(err); try++ {
-		if late := sleep.For(ctx, preparePause); late != nil {
-			return late
-		}
-		err = c.Bucket.prepare(ctx, c.withDefaults(), show)
-	}
-	if err != nil {
+	if err := c.Bucket.prepare(ctx, c.withDefaults(), show); err != nil {
 		return fmt.Errorf("the bucket %s: %w", c.Bucket.Name, err)
 	}
 	return nil
-}
-
-// How often Prepare tries where a bucket does not answer, and the pause between.
-const (
-	prepareTries = 5
-	preparePause = time.Second
-)
-
-// settled reports whether another try would fail in the same way.
-func settled(err error) bool {
-	for _, is := range []error{objects.ErrPromise, ErrEnlist, ErrOthers, ErrCut, ErrOtherKey, store.ErrInUse, store.ErrFull, store.ErrDamaged, store.ErrFormat, snapshot.ErrDamaged, snapshot.ErrFormat, snapshot.ErrNone, context.Canceled, fs.ErrPermission} {
-		if errors.Is(err, is) {
-			return true
-		}
-	}
-	return false
 }
 
 func (b *Bucket) prepare(ctx context.Context, c Config, show func(done, all int64)) error {
@@ -153,19 +130,11 @@ func fits(h here, s seen) (restores bool, err error) {
 func (b *Bucket) see(ctx context.Context) (s seen, err error) {
 	ctx, over := context.WithTimeout(ctx, time.Minute)
 	defer over()
-	log := bucketlog.New(b.Objects)
-	for _, x := range []struct {
-		is  *bool
-		ask func() (bool, error)
-	}{
-		{&s.log, func() (bool, error) { return log.Any(ctx) }},
-		{&s.snapshots, func() (bool, error) { return snapshot.Any(ctx, b.Objects) }},
-	} {
-		if *x.is, err = x.ask(); err != nil {
-			return s, err
-		}
+	if s.log, err = bucketlog.New(objects.Patient{Store: b.Objects}).Any(ctx); err != nil {
+		return s, err
 	}
-	return s, nil
+	s.snapshots, err = snapshot.Any(ctx, b.Objects)
+	return s, err
 }
 
 // lookIn looks what a data directory has.
@@ -197,7 +166,7 @@ func (b *Bucket) restore(ctx context.Context, c Config, show func(done, all int6
 	if err := os.RemoveAll(dir); err != nil { // it has no store
 		return err
 	}
-	all, wrong, err := snapshot.All(ctx, b.Objects, bucketlog.New(b.Objects))
+	all, wrong, err := snapshot.All(ctx, b.Objects)
 	if err != nil {
 		return err
 	}
@@ -260,18 +229,10 @@ func (b *Bucket) lead(s *store.Store, log *bucketlog.Log, service grasp.Service,
 	}
 	late := time.AfterFunc(leadPatience, log.Close)
 	defer late.Stop()
-	for try := 1; ; try++ {
-		_, err := s.Lead(newLeader(b, domain, now))
-		if errors.Is(err, store.ErrDeposed) && try < leadTries { // a late request of an earlier life, or another node
-			if err = follow(s, log); err == nil {
-				continue
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("begin to write the bucket %s: %w", b.Name, errors.Join(err, b.Objects.Stats().Last))
-		}
-		return nil
+	if _, err := s.Lead(newLeader(b, domain, now)); err != nil {
+		return fmt.Errorf("begin to write the bucket %s: %w", b.Name, errors.Join(err, b.Objects.Stats().Last))
 	}
+	return nil
 }
 
 // leadPatience is how long a start waits for a bucket that has answered just before, and leadTries how often it tries to lead where something else
@@ -280,25 +241,6 @@ const (
 	leadPatience = time.Minute
 	leadTries    = 10
 )
-
-// follow takes what the log has beyond a store.
-func follow(s *store.Store, log *bucketlog.Log) error {
-	for failed := 0; ; {
-		x, err := log.Read(context.Background(), commitlog.Position(s.LogPlace().Position+1))
-		switch {
-		case errors.Is(err, commitlog.ErrNone):
-			return nil
-		case err == nil:
-			if err := s.Apply(x); err != nil {
-				return err
-			}
-		case errors.Is(err, commitlog.ErrGap), errors.Is(err, commitlog.ErrClosed), failed >= leadTries:
-			return err
-		default:
-			failed++
-		}
-	}
-}
 
 // leaderBefore returns who led last.
 func leaderBefore(s *store.Store) (Leader, error) {
@@ -342,10 +284,4 @@ func leaderAt(ctx context.Context, log *bucketlog.Log, at commitlog.Position) (l
 }
 
 // trialWord is a name that no other trial has.
-func trialWord() string { return fmt.Sprintf("%x", randomBytes(8)) }
-
-func randomBytes(n int) []byte {
-	b := make([]byte, n)
-	rand.Read(b) // which does not fail
-	return b
-}
+func trialWord() string { return strings.ToLower(rand.Text()) }

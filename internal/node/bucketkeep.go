@@ -43,18 +43,24 @@ type keeper struct {
 	failed error // why the last snapshot could not be made; nil where it could
 }
 
-// openLogged opens a store whose log is in a bucket, and begins to write that.
+// openLogged opens a store whose log is in a bucket, and begins to write that. Where something else has come into the log meanwhile, a late request
+// of an earlier life or another node, it opens the store once more, which then has that too.
 func openLogged(c Config) (*keeper, error) {
-	log := bucketlog.New(c.Bucket.Objects)
-	c.Store.Log = log
-	s, err := openOwnStore(c)
-	if err != nil {
-		return nil, err
+	for try := 1; ; try++ {
+		log := bucketlog.New(c.Bucket.Objects)
+		c.Store.Log = log
+		s, err := openOwnStore(c)
+		if err != nil {
+			return nil, err
+		}
+		err = c.Bucket.lead(s, log, c.Service, c.Now())
+		if err == nil {
+			return &keeper{Bucket: c.Bucket, log: log, store: s, dir: c.Dir, logger: c.Logger.With("component", "bucket")}, nil
+		}
+		if err = errors.Join(err, s.Close()); !errors.Is(err, store.ErrDeposed) || try == leadTries {
+			return nil, err
+		}
 	}
-	if err := c.Bucket.lead(s, log, c.Service, c.Now()); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return &keeper{Bucket: c.Bucket, log: log, store: s, dir: c.Dir, logger: c.Logger.With("component", "bucket")}, nil
 }
 
 // run looks after the bucket until ctx ends, or another node leads.
@@ -168,7 +174,7 @@ func (k *keeper) snapshotDue(ctx context.Context) error {
 	}
 	k.last, k.any, k.measured, k.bytes = s, true, commitlog.Position(s.Place.Position), 0
 	k.logger.Info("a snapshot is in the bucket", "position", s.Place.Position, "files", len(s.Files), "bytes", s.Bytes(), "took", time.Since(began).Round(time.Second/10))
-	t, err := snapshot.Trim(ctx, k.Objects, k.log, k.store.LogPlace())
+	t, err := snapshot.Trim(ctx, k.Objects, k.store.LogPlace())
 	if err != nil {
 		return err
 	}
@@ -184,7 +190,7 @@ const snapshotDir = "snapshot.tmp"
 // sight looks how much the log has after the last snapshot. It asks for nothing while nothing is new.
 func (k *keeper) sight(ctx context.Context, at store.Place) (s snapshot.Sight, err error) {
 	if !k.known {
-		k.last, err = snapshot.Newest(ctx, k.Objects, k.log)
+		k.last, err = snapshot.Newest(ctx, k.Objects)
 		if err != nil && !errors.Is(err, snapshot.ErrNone) {
 			return s, err
 		}

@@ -6,37 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/graspd/graspd/internal/base/objects"
-	"github.com/graspd/graspd/internal/base/sleep"
 	"github.com/graspd/graspd/internal/protocol/nostr"
-)
-
-// How often a bucket is asked about the key, and how long each time.
-const (
-	keyTries = 8
-	keyTime  = 10 * time.Second
-	keyPause = 200 * time.Millisecond
 )
 
 // readKey reads the relay's key from the bucket. It fails with objects.ErrNone where there is none.
 func (b *Bucket) readKey(ctx context.Context) (key nostr.SecretKey, err error) {
-	for range keyTries {
-		if key, err = b.askKey(ctx); err == nil || errors.Is(err, objects.ErrNone) {
-			return key, err
-		}
-		if late := sleep.For(ctx, keyPause); late != nil {
-			return key, late
-		}
-	}
-	return key, err
-}
-
-func (b *Bucket) askKey(ctx context.Context) (key nostr.SecretKey, err error) {
-	ctx, over := context.WithTimeout(ctx, keyTime)
-	defer over()
-	text, err := b.Objects.Get(ctx, keyObject, 0, objects.MaxPart)
+	text, err := objects.Patient{Store: b.Objects}.Get(ctx, keyObject, 0, mostKey)
 	if err == nil {
 		key, err = ParseKey(text)
 	}
@@ -47,20 +24,12 @@ func (b *Bucket) askKey(ctx context.Context) (key nostr.SecretKey, err error) {
 }
 
 // putKey writes the relay's key to a bucket that had none just now.
-func (b *Bucket) putKey(ctx context.Context, key nostr.SecretKey) (err error) {
+func (b *Bucket) putKey(ctx context.Context, key nostr.SecretKey) error {
 	var text bytes.Buffer
 	if err := WriteKey(&text, key); err != nil {
 		return err
 	}
-	for range keyTries {
-		if err = b.tellKey(ctx, text.Bytes()); err == nil {
-			break
-		}
-		if late := sleep.For(ctx, keyPause); late != nil {
-			return late
-		}
-	}
-	if err != nil {
+	if _, err := (objects.Patient{Store: b.Objects}).Put(ctx, keyObject, bytes.NewReader(text.Bytes())); err != nil {
 		return fmt.Errorf("write the relay's key to the bucket: %w", err)
 	}
 	there, err := b.readKey(ctx)
@@ -70,12 +39,8 @@ func (b *Bucket) putKey(ctx context.Context, key nostr.SecretKey) (err error) {
 	return err
 }
 
-func (b *Bucket) tellKey(ctx context.Context, text []byte) error {
-	ctx, over := context.WithTimeout(ctx, keyTime)
-	defer over()
-	_, err := b.Objects.Put(ctx, keyObject, bytes.NewReader(text))
-	return err
-}
+// mostKey is how many bytes of a key are read, more than one has.
+const mostKey = 4 << 10
 
 // keyObject is the name of the relay's key in a bucket, as the key is in its file.
 const keyObject = keyFile

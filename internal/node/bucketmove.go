@@ -36,8 +36,11 @@ func (b *Bucket) Init(ctx context.Context, data string, o store.Options, show fu
 		return "", err
 	}
 	s, err := OpenStore(data, o)
+	if err != nil && there.log {
+		err = errors.Join(ErrHasLog, err)
+	}
 	if err != nil {
-		return "", errors.Join(only(there.log, ErrHasLog), err)
+		return "", err
 	}
 	if there.log {
 		if err := errors.Join(b.isFilled(ctx, s, filepath.Join(data, initDir)), s.Close()); err != nil {
@@ -50,13 +53,6 @@ func (b *Bucket) Init(ctx context.Context, data string, o store.Options, show fu
 		return "", err
 	}
 	return swapIn(data)
-}
-
-func only(is bool, err error) error {
-	if is {
-		return err
-	}
-	return nil
 }
 
 // fill puts a copy of a store into the bucket. The copy, which then belongs to the bucket's log, stays in initDir.
@@ -132,8 +128,11 @@ func swapIn(data string) (before string, err error) {
 // Export makes a data directory of what a bucket has of a relay: a complete one without git data, which belongs to no bucket.
 func (b *Bucket) Export(ctx context.Context, dir string, o store.Options, show func(done, all int64)) error {
 	there, err := b.see(ctx)
-	if err != nil || !there.log {
-		return errors.Join(err, only(!there.log, ErrNoBucket))
+	if err == nil && !there.log {
+		err = ErrNoBucket
+	}
+	if err != nil {
+		return err
 	}
 	return NewCopy(dir, func(partial string) error {
 		if there.snapshots {
@@ -172,17 +171,23 @@ type BucketStatus struct {
 
 // Status reads what a bucket has, with or without a node that writes it.
 func (b *Bucket) Status(ctx context.Context) (s BucketStatus, err error) {
-	log := bucketlog.New(b.Objects)
+	log := bucketlog.New(objects.Patient{Store: b.Objects})
 	if s.Log, err = log.Extent(ctx, 0); err != nil {
 		return s, err
 	}
 	if s.Log.Entries == 0 {
 		there, err := b.see(ctx)
-		return s, errors.Join(err, only(there.snapshots, ErrCut), only(!there.snapshots, ErrNoBucket))
+		switch {
+		case err != nil:
+			return s, err
+		case there.snapshots:
+			return s, ErrCut
+		}
+		return s, ErrNoBucket
 	}
 	if s.Leader, s.Term, err = leaderAt(ctx, log, s.Log.Last); err != nil {
 		return s, err
 	}
-	s.Snapshots, s.Wrong, err = snapshot.All(ctx, b.Objects, log)
+	s.Snapshots, s.Wrong, err = snapshot.All(ctx, b.Objects)
 	return s, err
 }

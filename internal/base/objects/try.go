@@ -6,26 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
-	"time"
-
-	"github.com/graspd/graspd/internal/base/sleep"
 )
 
 // ErrPromise says that an object store does not keep what Store promises. The error names the promise.
 var ErrPromise = errors.New("the object store cannot be used, as it does not keep a promise")
 
-// Bounds of a trial: the names that several writers want at once, the writers of each, and how often each tries while it hears nothing.
+// Bounds of a trial: the names that several writers want at once, and the writers of each.
 const (
 	triedNames   = 3
 	triedWriters = 8
-	triedPuts    = 5
-	triedPause   = 100 * time.Millisecond
 )
 
 // Try finds out whether a store keeps its promises, with some small objects below a prefix that nobody else uses, such as "trial/" and a random
 // number; it removes them again. It fails with ErrPromise where one is not kept, and with what the store said where it could not be tried.
 func Try(ctx context.Context, s Store, prefix string) (err error) {
+	s = Patient{Store: s}
 	there, err := s.List(ctx, prefix, "", 1)
 	if err == nil && len(there) > 0 {
 		err = fmt.Errorf("it has %s", there[0].Name)
@@ -59,7 +56,7 @@ func trouble(err error, promise string, args ...any) error {
 // once tries what one writer sees.
 func (t trial) once(ctx context.Context, name string) error {
 	text := []byte("what the first writer of this name has written")
-	if _, err := t.put(ctx, name, text); err != nil {
+	if _, err := t.s.Put(ctx, name, bytes.NewReader(text)); err != nil {
 		return trouble(err, "")
 	}
 	if b, err := t.s.Get(ctx, name, 0, MaxPart); err != nil && !errors.Is(err, ErrNone) || !bytes.Equal(b, text) {
@@ -71,7 +68,7 @@ func (t trial) once(ctx context.Context, name string) error {
 	if there, err := t.s.List(ctx, t.prefix, "", MaxList); err != nil || !names(there, t.prefix) {
 		return trouble(err, "a list does not see at once what was written")
 	}
-	if o, err := t.put(ctx, name, []byte("other")); err != nil || o != Exists {
+	if o, err := t.s.Put(ctx, name, strings.NewReader("other")); err != nil || o != Exists {
 		return trouble(err, "an object that is there is written again (If-None-Match: *)")
 	}
 	if b, err := t.s.Get(ctx, name, 0, MaxPart); err != nil || !bytes.Equal(b, text) {
@@ -98,26 +95,13 @@ func names(there []Info, prefix string) bool {
 	return len(there) == triedNames+1
 }
 
-// put puts an object until the store says what became of that. Done and Exists may both be of an earlier try.
-func (t trial) put(ctx context.Context, name string, b []byte) (o Outcome, err error) {
-	for range triedPuts {
-		if o, err = t.s.Put(ctx, name, bytes.NewReader(b)); o != Unknown {
-			return o, nil
-		}
-		if err := sleep.For(ctx, triedPause); err != nil {
-			return Unknown, err
-		}
-	}
-	return Unknown, err
-}
-
 // race lets several writers want one name at once. The one whose object is there may be told so, and nobody else.
 func (t trial) race(ctx context.Context, name string) error {
 	var outcomes [triedWriters]Outcome
 	var errs [triedWriters]error
 	var all sync.WaitGroup
 	for w := range outcomes {
-		all.Go(func() { outcomes[w], errs[w] = t.put(ctx, name, []byte{byte(w)}) })
+		all.Go(func() { outcomes[w], errs[w] = t.s.Put(ctx, name, bytes.NewReader([]byte{byte(w)})) })
 	}
 	all.Wait()
 	if err := errors.Join(errs[:]...); err != nil {
@@ -136,7 +120,7 @@ func (t trial) race(ctx context.Context, name string) error {
 
 // remove removes what a trial has written, also where its context has ended meanwhile.
 func (t trial) remove(ctx context.Context) error {
-	ctx, over := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, over := context.WithTimeout(context.WithoutCancel(ctx), slow)
 	defer over()
 	for i := range triedNames + 1 {
 		if err := t.s.Delete(ctx, fmt.Sprint(t.prefix, i)); err != nil {

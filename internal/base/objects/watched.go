@@ -17,9 +17,8 @@ type Watched struct {
 
 // Stats says how a store fares.
 type Stats struct {
-	Requests, Failures uint64    // since the start
-	Since              time.Time // of the first failure after the last answer; zero while the store answers
-	Last               error     // the last failure since then
+	Since time.Time // of the first failure after the last answer; zero while the store answers
+	Last  error     // the last failure since then
 }
 
 // Watch returns a store that hands everything on.
@@ -36,13 +35,11 @@ func (w *Watched) Stats() Stats {
 func (w *Watched) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stats.Requests++
 	switch {
 	case err == nil, errors.Is(err, ErrNone):
 		w.stats.Since, w.stats.Last = time.Time{}, nil
 	case errors.Is(err, context.Canceled):
 	default:
-		w.stats.Failures++
 		w.stats.Last = err
 		if w.stats.Since.IsZero() {
 			w.stats.Since = time.Now()

@@ -11,13 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/graspd/graspd/internal/base/objects"
-	"github.com/graspd/graspd/internal/base/sleep"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitrepo"
@@ -30,7 +30,7 @@ type Config struct {
 	Term    uint64           // in which packs are put; it stands in the names of their objects
 	Rand    io.Reader        // of the names of objects; nil is the system's
 	Now     func() time.Time // nil is time.Now
-	Pause   time.Duration    // before a request is made again that failed, and twice as long each time; 0 is 200 ms
+	Pause   time.Duration    // before a request is made again that failed (objects.Patient)
 }
 
 // Depot has the packs of all repositories. Any number of goroutines may use it.
@@ -62,17 +62,12 @@ func New(c Config) *Depot {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Pause == 0 {
-		c.Pause = 200 * time.Millisecond
-	}
+	c.Objects = objects.Patient{Store: c.Objects, Wait: c.Pause}
 	return &Depot{c: c, under: map[string]int{}, lately: map[refdb.PackName]latest{}}
 }
 
-// tries is how often a request is made until what the store said is an error.
-const tries = 6
-
 // ErrUnanswered says that the object store refuses what it is asked, or does not answer.
-var ErrUnanswered = errors.New("the object store does not do what it is asked")
+var ErrUnanswered = objects.ErrUnanswered
 
 // ErrDamaged says that an object is not what was put: it is gone, or has other bytes.
 var ErrDamaged = errors.New("an object of a pack is damaged or gone")
@@ -93,8 +88,8 @@ func (d *Depot) Manifest(repo gitrepo.ID) (m refdb.Manifest, err error) {
 	return m, nil
 }
 
-// Put puts packs, each under names that no other Put had before, for manifests to take them. One that was put a few minutes ago has the same names. They are there when Put returns nil. Until done is called
-// nobody removes them, though no manifest has them.
+// Put puts packs, each under names that no other Put had before, for manifests to take them. One that was put a few minutes ago has the same names.
+// They are there when Put returns nil. Until done is called nobody removes them, though no manifest has them.
 func (d *Depot) Put(ctx context.Context, packs []gitrepo.Packed) (put []refdb.Pack, done func(), err error) {
 	done = func() {
 		for _, p := range put {
@@ -200,59 +195,18 @@ func hash(ctx context.Context, r io.ReaderAt, n int64) (sum [sha256.Size]byte, e
 
 // putFiles puts the files of a pack, all at once.
 func (d *Depot) putFiles(ctx context.Context, x gitrepo.Packed, p refdb.Pack) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var all sync.WaitGroup
-	errs := make([]error, len(p.Files))
-	for i, f := range p.Files {
-		all.Go(func() {
+	all, ctx := errgroup.WithContext(ctx)
+	for _, f := range p.Files {
+		all.Go(func() error {
 			file, err := x.Open(f.Suffix)
-			if err == nil {
-				err = errors.Join(d.write(ctx, p.Object()+f.Suffix, body{file, f.Bytes}), file.Close())
-			}
-			if errs[i] = err; err != nil {
-				cancel(err)
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
-}
-
-// body is a file of known length.
-type body struct {
-	*os.File
-	size int64
-}
-
-func (b body) Size() int64 { return b.size }
-
-// write puts an object, again while nobody knows whether it is there. Nobody else has its name: where one has it, it is ours.
-func (d *Depot) write(ctx context.Context, name string, b objects.Body) error {
-	return d.again(ctx, func() error {
-		_, err := d.c.Objects.Put(ctx, name, b)
-		return err
-	})
-}
-
-// again makes a request until the store says something, some times. That there is no object is said.
-func (d *Depot) again(ctx context.Context, ask func() error) (err error) {
-	pause := d.c.Pause
-	for i := range tries {
-		if i > 0 {
-			if err := sleep.For(ctx, pause); err != nil {
+			if err != nil {
 				return err
 			}
-			pause *= 2
-		}
-		if err = ask(); err == nil || errors.Is(err, objects.ErrNone) || errors.Is(err, objects.ErrSize) {
-			return err
-		}
+			_, err = d.c.Objects.Put(ctx, p.Object()+f.Suffix, io.NewSectionReader(file, 0, f.Bytes)) // nobody else has its name
+			return errors.Join(err, file.Close())
+		})
 	}
-	if ctx.Err() != nil {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrUnanswered, err)
+	return all.Wait()
 }
 
 // Where a file is fetched: in parts of so many bytes, so many at once.
@@ -264,21 +218,12 @@ const (
 // Fetch writes a file of a pack, in parts that come at once. Where it returns nil, the file is whole and as it was put; it fails with ErrDamaged where
 // the store has something else.
 func (d *Depot) Fetch(ctx context.Context, p refdb.Pack, f refdb.File, to gitrepo.File) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var all sync.WaitGroup
-	free := make(chan struct{}, partsAtOnce)
-	for at := int64(0); at < f.Bytes && ctx.Err() == nil; at += part {
-		free <- struct{}{}
-		all.Go(func() {
-			if err := d.fetchPart(ctx, p.Object()+f.Suffix, at, int(min(part, f.Bytes-at)), to); err != nil {
-				cancel(err)
-			}
-			<-free
-		})
+	all, coming := errgroup.WithContext(ctx)
+	all.SetLimit(partsAtOnce)
+	for at := int64(0); at < f.Bytes && coming.Err() == nil; at += part {
+		all.Go(func() error { return d.fetchPart(coming, p.Object()+f.Suffix, at, int(min(part, f.Bytes-at)), to) })
 	}
-	all.Wait()
-	err := context.Cause(ctx)
+	err := all.Wait()
 	if err == nil {
 		err = d.proves(ctx, f, to)
 	}
@@ -289,11 +234,7 @@ func (d *Depot) Fetch(ctx context.Context, p refdb.Pack, f refdb.File, to gitrep
 }
 
 func (d *Depot) fetchPart(ctx context.Context, name string, at int64, n int, to io.WriterAt) error {
-	var b []byte
-	err := d.again(ctx, func() (err error) {
-		b, err = d.c.Objects.Get(ctx, name, at, n)
-		return err
-	})
+	b, err := d.c.Objects.Get(ctx, name, at, n)
 	switch {
 	case errors.Is(err, objects.ErrNone):
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -318,11 +259,7 @@ func (d *Depot) proves(ctx context.Context, f refdb.File, r io.ReaderAt) error {
 func (d *Depot) Verify(ctx context.Context, p refdb.Pack) (problems []string, err error) {
 	for _, f := range p.Files {
 		name := p.Object() + f.Suffix
-		var info objects.Info
-		err := d.again(ctx, func() (err error) {
-			info, err = d.c.Objects.Head(ctx, name)
-			return err
-		})
+		info, err := d.c.Objects.Head(ctx, name)
 		switch {
 		case errors.Is(err, objects.ErrNone):
 			problems = append(problems, fmt.Sprintf("the object %s is gone", name))
@@ -347,11 +284,7 @@ func (d *Depot) Verify(ctx context.Context, p refdb.Pack) (problems []string, er
 func (d *Depot) hashObject(ctx context.Context, name string, n int64) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	for at := int64(0); at < n; at += part {
-		var b []byte
-		err := d.again(ctx, func() (err error) {
-			b, err = d.c.Objects.Get(ctx, name, at, int(min(part, n-at)))
-			return err
-		})
+		b, err := d.c.Objects.Get(ctx, name, at, int(min(part, n-at)))
 		if err != nil {
 			return sum, err
 		}

@@ -10,11 +10,7 @@ import (
 
 // List returns the beginnings of the names of objects of packs that come after a name, each once, and where to go on from; after is "" at the end.
 func (d *Depot) List(ctx context.Context, from string) (names []string, after string, err error) {
-	var page []objects.Info
-	err = d.again(ctx, func() (err error) {
-		page, err = d.c.Objects.List(ctx, refdb.ObjectPrefix, from, objects.MaxList)
-		return err
-	})
+	page, err := d.c.Objects.List(ctx, refdb.ObjectPrefix, from, objects.MaxList)
 	for _, x := range page {
 		name, _, _ := strings.Cut(x.Name, ".")
 		if len(names) == 0 || names[len(names)-1] != name {
@@ -31,8 +27,7 @@ func (d *Depot) List(ctx context.Context, from string) (names []string, after st
 // Remove removes the objects whose names begin so.
 func (d *Depot) Remove(ctx context.Context, object string) error {
 	for _, suffix := range refdb.Suffixes {
-		err := d.again(ctx, func() error { return d.c.Objects.Delete(ctx, object+suffix) })
-		if err != nil {
+		if err := d.c.Objects.Delete(ctx, object+suffix); err != nil {
 			return err
 		}
 	}

@@ -187,7 +187,7 @@ func (n *trimmer) open() {
 func (n *trimmer) empty() {
 	for {
 		n.fs = vfs.NewMem()
-		s, err := snapshot.Newest(n.t.Context(), n.bucket, bucketlog.New(n.bucket))
+		s, err := snapshot.Newest(n.t.Context(), n.bucket)
 		if errors.Is(err, snapshot.ErrNone) {
 			return
 		}
@@ -264,7 +264,7 @@ func (n *trimmer) keep() {
 		return
 	}
 	n.freeze()
-	t, err := snapshot.Trim(n.t.Context(), n.bucket, n.log, n.s.LogPlace())
+	t, err := snapshot.Trim(n.t.Context(), n.bucket, n.s.LogPlace())
 	if err == nil && t.Commits > 0 {
 		n.count("trimmed", t.Commits)
 	}

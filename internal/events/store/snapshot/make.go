@@ -29,14 +29,13 @@ type Maker struct {
 
 // Make makes a snapshot of a store, by way of a copy in dir, which it removes. It returns once the snapshot is there.
 func (m Maker) Make(ctx context.Context, s *store.Store, dir string) (_ Snapshot, err error) {
-	m = m.withDefaults()
-	if err := m.FS.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := m.withDefaults().FS.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Snapshot{}, fmt.Errorf("make a snapshot: %w", err)
 	}
 	if err := s.Copy(dir); err != nil {
 		return Snapshot{}, fmt.Errorf("make a snapshot: %w", err)
 	}
-	defer func() { err = errors.Join(err, m.FS.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, m.withDefaults().FS.RemoveAll(dir)) }()
 	return m.Put(ctx, dir)
 }
 
@@ -57,6 +56,7 @@ func (m Maker) Put(ctx context.Context, dir string) (Snapshot, error) {
 }
 
 func (m Maker) withDefaults() Maker {
+	m.Objects = objects.Patient{Store: m.Objects}
 	if m.FS == nil {
 		m.FS = vfs.Default
 	}
@@ -130,13 +130,7 @@ func (m Maker) carry(ctx context.Context, dir string, s Snapshot) error {
 
 // putFile puts a file, unless it is there: reading it back shows whether it is right.
 func (m Maker) putFile(ctx context.Context, dir, name string, f File) (err error) {
-	var there objects.Info
-	err = again(ctx, func() (err error) {
-		ctx, over := within(ctx, 0)
-		defer over()
-		there, err = m.Objects.Head(ctx, name)
-		return err
-	})
+	there, err := m.Objects.Head(ctx, name)
 	if err == nil && there.Size == f.Size {
 		return nil
 	}
@@ -148,7 +142,8 @@ func (m Maker) putFile(ctx context.Context, dir, name string, f File) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return put(ctx, m.Objects, name, io.NewSectionReader(file, 0, f.Size))
+	_, err = m.Objects.Put(ctx, name, io.NewSectionReader(file, 0, f.Size))
+	return err
 }
 
 // proveFile reads the object of a file, which must have what the list says, into w.
@@ -167,7 +162,7 @@ func (m Maker) conclude(ctx context.Context, s Snapshot) error {
 	if err != nil {
 		return err
 	}
-	if err := put(ctx, m.Objects, s.name(), bytes.NewReader(text)); err != nil {
+	if _, err := m.Objects.Put(ctx, s.name(), bytes.NewReader(text)); err != nil {
 		return err
 	}
 	var there bytes.Buffer

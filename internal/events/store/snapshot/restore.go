@@ -32,6 +32,7 @@ const suffix = ".restoring"
 // snapshot's list, was opened and is durable. A Restore that was interrupted goes on where it was. It fails with ErrDamaged where the object store
 // does not have what the list says; objects.ErrNone where a file is gone.
 func (r Restorer) Restore(ctx context.Context, s Snapshot, dir string) error {
+	r.Objects = objects.Patient{Store: r.Objects}
 	if r.FS == nil {
 		r.FS = vfs.Default
 	}

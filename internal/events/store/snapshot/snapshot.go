@@ -146,8 +146,11 @@ func positionOf(name string) (uint64, bool) {
 	return n, ok && err == nil && len(digits) == 20
 }
 
-// All returns the snapshots that count, the newest first: those whose place is one of the log's. wrong says what else is there and cannot be read.
-func All(ctx context.Context, o objects.Store, log *bucketlog.Log) (all []Snapshot, wrong []error, err error) {
+// All returns the snapshots that count, the newest first: those whose place is one of the log's beside them. wrong says what else is there and cannot
+// be read.
+func All(ctx context.Context, o objects.Store) (all []Snapshot, wrong []error, err error) {
+	o = objects.Patient{Store: o}
+	log := bucketlog.New(o)
 	names, err := listed(ctx, o, listPrefix)
 	if err != nil {
 		return nil, nil, err
@@ -177,16 +180,12 @@ func All(ctx context.Context, o objects.Store, log *bucketlog.Log) (all []Snapsh
 }
 
 // isOf reports whether the log has the snapshot's place. The log keeps the entries at which the snapshots that count end.
-func isOf(ctx context.Context, log *bucketlog.Log, s Snapshot) (is bool, err error) {
-	err = again(ctx, func() error {
-		c, err := log.Chain(ctx, commitlog.Position(s.Place.Position))
-		if errors.Is(err, commitlog.ErrNone) {
-			return nil
-		}
-		is = err == nil && c == s.Place.Chain
-		return err
-	})
-	return is, err
+func isOf(ctx context.Context, log *bucketlog.Log, s Snapshot) (bool, error) {
+	c, err := log.Chain(ctx, commitlog.Position(s.Place.Position))
+	if errors.Is(err, commitlog.ErrNone) {
+		return false, nil
+	}
+	return err == nil && c == s.Place.Chain, err
 }
 
 // read reads a list.

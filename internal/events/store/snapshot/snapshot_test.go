@@ -137,7 +137,7 @@ func (r *rig) names(prefix string) (names []string) {
 func TestASnapshotIsRestored(t *testing.T) {
 	r := newRig(t)
 	r.fill(20)
-	if _, err := snapshot.Newest(t.Context(), r.bucket, r.log); !errors.Is(err, snapshot.ErrNone) {
+	if _, err := snapshot.Newest(t.Context(), r.bucket); !errors.Is(err, snapshot.ErrNone) {
 		t.Error(err)
 	}
 	s := r.make("a")
@@ -150,13 +150,13 @@ func TestASnapshotIsRestored(t *testing.T) {
 	r.wantRestored(s)
 	r.fill(20)
 	r.wantRestored(s) // and what the log has after it
-	newest, err := snapshot.Newest(t.Context(), r.bucket, r.log)
+	newest, err := snapshot.Newest(t.Context(), r.bucket)
 	if err != nil || newest.Place != s.Place || !slices.Equal(newest.Files, s.Files) || newest.Made.Unix() != s.Made.Unix() {
 		t.Errorf("%+v, %v", newest, err)
 	}
 	r.wantRestored(newest)
 	second := r.make("b")
-	all, wrong, err := snapshot.All(t.Context(), r.bucket, r.log)
+	all, wrong, err := snapshot.All(t.Context(), r.bucket)
 	if err != nil || len(wrong) != 0 || len(all) != 2 || all[0].Place != second.Place || all[1].Place != s.Place {
 		t.Errorf("%v, %v, %v", all, wrong, err)
 	}
@@ -179,7 +179,7 @@ func TestNothingHalf(t *testing.T) {
 			}
 			fs := vfs.NewMem()
 			for range 3 {
-				s, err := snapshot.Newest(t.Context(), r.bucket, r.log)
+				s, err := snapshot.Newest(t.Context(), r.bucket)
 				if err != nil {
 					continue
 				}
@@ -199,7 +199,7 @@ func TestNothingHalf(t *testing.T) {
 			}
 			r.bucket.Fault = nil
 			r.bucket.Deliver()
-			if s, err := snapshot.Newest(t.Context(), r.bucket, r.log); err == nil {
+			if s, err := snapshot.Newest(t.Context(), r.bucket); err == nil {
 				r.wantRestored(s)
 			} else if made > 0 && !errors.Is(err, snapshot.ErrNone) {
 				t.Errorf("seed %d: %v", seed, err)
@@ -398,7 +398,7 @@ func TestARestoreGoesOn(t *testing.T) {
 func TestTrim(t *testing.T) {
 	r := newRig(t)
 	trim := func() snapshot.Trimmed {
-		x, err := snapshot.Trim(t.Context(), r.bucket, r.log, r.s.LogPlace())
+		x, err := snapshot.Trim(t.Context(), r.bucket, r.s.LogPlace())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -447,7 +447,7 @@ func TestTrim(t *testing.T) {
 	}
 	behind := r.s.LogPlace()
 	behind.Position = 8
-	if x, err := snapshot.Trim(t.Context(), r.bucket, r.log, behind); err != nil || x.Below != 0 {
+	if x, err := snapshot.Trim(t.Context(), r.bucket, behind); err != nil || x.Below != 0 {
 		t.Errorf("by a store that is behind: %+v, %v", x, err)
 	}
 }
@@ -490,7 +490,7 @@ func TestSnapshotsThatDoNotCount(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(at)) {
 		put(t, r.bucket, "snapshots/0000000000000000000"+name, at[name])
 	}
-	all, wrong, err := snapshot.All(t.Context(), r.bucket, r.log)
+	all, wrong, err := snapshot.All(t.Context(), r.bucket)
 	if err != nil || len(all) != 1 || all[0].Place != s.Place || len(wrong) != len(at) {
 		t.Errorf("%v, %v, %v", all, wrong, err)
 	}
@@ -566,7 +566,7 @@ func TestTheFirstEntryOfALog(t *testing.T) {
 	if err != nil || s.Place.Position != 1 || s.Place.Chain != first.Chain || s.Place.Began != 1 {
 		t.Fatal(s.Place, err)
 	}
-	if _, err := snapshot.Newest(t.Context(), bucket, log); !errors.Is(err, snapshot.ErrNone) {
+	if _, err := snapshot.Newest(t.Context(), bucket); !errors.Is(err, snapshot.ErrNone) {
 		t.Errorf("it counts before the log has its place: %v", err)
 	}
 	if err := commitlog.Settle(t.Context(), log, first, commitlog.Chain{}); err != nil {

@@ -24,8 +24,9 @@ type Trimmed struct {
 
 // Trim removes what nobody needs any more beside the two newest snapshots that count: the log below the older one, and older snapshots. at is the
 // place of a store that has all of the log, or had it once.
-func Trim(ctx context.Context, o objects.Store, log *bucketlog.Log, at store.Place) (t Trimmed, err error) {
-	all, _, err := All(ctx, o, log)
+func Trim(ctx context.Context, o objects.Store, at store.Place) (t Trimmed, err error) {
+	o = objects.Patient{Store: o}
+	all, _, err := All(ctx, o)
 	if err != nil || len(all) < kept {
 		return t, err
 	}
@@ -34,7 +35,7 @@ func Trim(ctx context.Context, o objects.Store, log *bucketlog.Log, at store.Pla
 		return t, nil // the store is behind
 	}
 	t.Below = older.Place.Position
-	if t.Commits, err = log.Trim(ctx, commitlog.Position(t.Below), commitlog.Position(at.Began)); err != nil {
+	if t.Commits, err = bucketlog.New(o).Trim(ctx, commitlog.Position(t.Below), commitlog.Position(at.Began)); err != nil {
 		return t, err
 	}
 	t.Objects, err = sweep(ctx, o, all[:kept])
@@ -53,7 +54,7 @@ func sweep(ctx context.Context, o objects.Store, stay []Snapshot) (removed int, 
 			if at, ok := positionOf(x.Name); !ok || at >= below || ofAny(stay, x.Name) {
 				continue
 			}
-			if err := remove(ctx, o, x.Name); err != nil {
+			if err := o.Delete(ctx, x.Name); err != nil {
 				return removed, fmt.Errorf("remove old snapshots: %w", err)
 			}
 			removed++
@@ -72,8 +73,8 @@ func ofAny(stay []Snapshot, name string) bool {
 }
 
 // Newest returns the newest snapshot that counts. It fails with ErrNone where there is none.
-func Newest(ctx context.Context, o objects.Store, log *bucketlog.Log) (Snapshot, error) {
-	all, wrong, err := All(ctx, o, log)
+func Newest(ctx context.Context, o objects.Store) (Snapshot, error) {
+	all, wrong, err := All(ctx, o)
 	switch {
 	case err != nil:
 		return Snapshot{}, err
@@ -84,13 +85,7 @@ func Newest(ctx context.Context, o objects.Store, log *bucketlog.Log) (Snapshot,
 }
 
 // Any reports whether an object store has anything of snapshots, also of such that were never complete.
-func Any(ctx context.Context, o objects.Store) (any bool, err error) {
-	err = again(ctx, func() error {
-		ctx, over := within(ctx, 0)
-		defer over()
-		page, err := o.List(ctx, "snapshot", "", 1)
-		any = len(page) > 0
-		return err
-	})
-	return any, err
+func Any(ctx context.Context, o objects.Store) (bool, error) {
+	page, err := objects.Patient{Store: o}.List(ctx, "snapshot", "", 1)
+	return len(page) > 0, err
 }
