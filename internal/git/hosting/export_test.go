@@ -97,4 +97,4 @@ func (h *Host) Landing(a refdb.Arrival, q gitrepo.Quarantine) (admit func(refdb.
 }
 
 // Compare brings the objects of packs in line with the manifests.
-func (h *Host) Compare(ctx context.Context) error { return keeperOf(h).compare(ctx) }
+func (h *Host) Compare(ctx context.Context) error { return h.packs.compare(ctx) }

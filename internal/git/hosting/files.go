@@ -61,7 +61,7 @@ func (f *files) done() map[nip34.Address]uint64 {
 // AwaitFiles blocks until the files of a repository are of that generation or a later one, or ctx ends.
 func (h *Host) AwaitFiles(ctx context.Context, of nip34.Address, generation uint64) error {
 	h.visited.add(of)
-	if err := keeperOf(h).homeless(ctx, of); err != nil {
+	if err := h.cfg.Kept.house(ctx, h.cfg.Store, &h.files, h.cfg.Logger, of); err != nil {
 		return err
 	}
 	if h.files.at(of) >= generation {

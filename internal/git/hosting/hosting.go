@@ -83,7 +83,8 @@ type Host struct {
 	files      files
 	following  turns // one goroutine at a time copies to a repository
 	uploads    uploads
-	before     []refdb.Upload // those that the last term has held
+	before     reopening
+	packs      comparison
 	quotas     quotas
 	unfinished *fair.Account // bytes of disk
 	newcomers  newcomers
@@ -131,7 +132,7 @@ func New(c Config) *Host {
 	h.unfinished = newUnfinished(h.cfg.space, c.Now)
 	h.SetLimits(c.Limits)
 	var err error
-	h.before, err = heldBefore(c)
+	h.before, err = newReopening(h)
 	h.report("commits that wait for their events", err)
 	h.shown.init()
 	h.files.init()
@@ -140,6 +141,7 @@ func New(c Config) *Host {
 	h.jobs.init(nil)
 	h.adopts.init(h.uploads.who)
 	h.copies.init(h.payers.who)
+	h.packs = comparison{kept: c.Kept, store: c.Store, door: c.Door, ledger: c.Ledger, now: c.Now}
 	return h
 }
 

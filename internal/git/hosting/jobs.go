@@ -194,7 +194,7 @@ func (h *Host) Run(ctx context.Context) error {
 func (h *Host) hearAndLook(ctx context.Context) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	before := keeperOf(h).reopen(ctx, h.before)
+	h.report("commits that wait for their events", h.before.reopen(ctx))
 	for ctx.Err() == nil {
 		h.hear()
 		select {
@@ -202,7 +202,7 @@ func (h *Host) hearAndLook(ctx context.Context) {
 		case dir := <-h.cfg.Kept.gone():
 			h.report("indexes of packs", h.cfg.Kept.Local.Restore(ctx, gitrepo.ID(dir)))
 		case <-look.C:
-			before = keeperOf(h).reopen(ctx, before)
+			h.report("commits that wait for their events", h.before.reopen(ctx))
 			h.copies.again()
 			h.adopts.again()
 			h.report("uploads", h.expireUploads(ctx))

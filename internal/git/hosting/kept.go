@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/depot"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
@@ -78,11 +80,6 @@ func (k *Kept) bring(ctx context.Context, dir refdb.Dir, party string, tell func
 	return k.Local.Bring(ctx, gitrepo.ID(dir), party)
 }
 
-// keeper is a Host as one whose packs are kept in an object store.
-type keeper struct{ *Host }
-
-func keeperOf(h *Host) keeper { return keeper{h} }
-
 // shrink brings the packs on this disk within their bound.
 func (k *Kept) shrink() error {
 	if k == nil {
@@ -91,27 +88,27 @@ func (k *Kept) shrink() error {
 	return k.Local.Shrink()
 }
 
-// swap returns how combined packs take the place of those of a repository; nil where the disk alone has packs.
-func (h keeper) swap(of nip34.Address, dir refdb.Dir) gitrepo.Swap {
-	if h.cfg.Kept == nil {
+// swap returns how combined packs take the place of those of a repository, and are counted; nil where the disk alone has packs.
+func (k *Kept) swap(door *ingest.Door, l *refdb.Ledger, counted *quotas, of nip34.Address, dir refdb.Dir) gitrepo.Swap {
+	if k == nil {
 		return nil
 	}
 	return func(ctx context.Context, c gitrepo.Combined) (bool, error) {
-		fresh, done, err := h.cfg.Kept.Depot.Put(ctx, c.Fresh)
+		fresh, done, err := k.Depot.Put(ctx, c.Fresh)
 		if err != nil {
 			return false, err
 		}
 		defer done()
 		did := false
 		var before, after refdb.Repository
-		err = h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) (err error) {
+		err = door.Exclusively(ctx, "", func(t *ingest.Exclusive) (err error) {
 			if did = c.May(); did {
-				before, after, did, err = h.ledger.Combined(t.Turn, of, dir, c.Old, fresh)
+				before, after, did, err = l.Combined(t.Turn, of, dir, c.Old, fresh)
 			}
 			return err
 		})
 		if err == nil && did {
-			h.quotas.add(of.PubKey, 0, after.Bytes-before.Bytes)
+			counted.add(of.PubKey, 0, after.Bytes-before.Bytes)
 		}
 		return did, err
 	}
@@ -125,34 +122,34 @@ func (k *Kept) settle(ctx context.Context, r refdb.Repository) error {
 	return k.disk.Project(gitrepo.ID(r.Dir), r.Shown())
 }
 
-// homeless makes the directory of a repository anew, where somebody has removed it while graspd runs.
-func (h keeper) homeless(ctx context.Context, of nip34.Address) error {
-	if h.cfg.Kept == nil {
+// house makes the directory of a repository anew, where somebody has removed it while graspd runs.
+func (k *Kept) house(ctx context.Context, s *store.Store, f *files, log *slog.Logger, of nip34.Address) error {
+	if k == nil {
 		return nil
 	}
-	dir, err := h.dirOf(of)
+	dir, err := dirOf(s, of)
 	if err != nil || dir.IsZero() {
 		return err
 	}
-	if there, err := h.cfg.Kept.Local.There(gitrepo.ID(dir)); there || err != nil {
+	if there, err := k.Local.There(gitrepo.ID(dir)); there || err != nil {
 		return err
 	}
-	r, err := readRow(h.cfg.Store, of)
+	r, err := readRow(s, of)
 	if err != nil || r.Dir.IsZero() {
 		return err
 	}
-	leave, err := h.files.enter(ctx, of)
+	leave, err := f.enter(ctx, of)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	h.cfg.Logger.Warn("the directory of a repository is gone, and is made anew", "repository", of.String(), "dir", gitrepo.ID(r.Dir).String())
-	return h.cfg.Kept.settle(ctx, r)
+	log.Warn("the directory of a repository is gone, and is made anew", "repository", of.String(), "dir", gitrepo.ID(r.Dir).String())
+	return k.settle(ctx, r)
 }
 
 // dirOf returns the directory of a repository; the zero one where it has none.
-func (h keeper) dirOf(of nip34.Address) (dir refdb.Dir, err error) {
-	v := h.cfg.Store.View()
+func dirOf(s *store.Store, of nip34.Address) (dir refdb.Dir, err error) {
+	v := s.View()
 	defer v.Close()
 	err = v.ReadRow(refdb.RowName(of), func(row []byte) (err error) {
 		if row != nil {

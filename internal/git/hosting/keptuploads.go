@@ -55,57 +55,69 @@ func (x holding) name() string {
 	return x.row.RowName()
 }
 
-// heldBefore returns the uploads that the last term has held.
-func heldBefore(c Config) (all []refdb.Upload, err error) {
-	if c.Kept == nil {
-		return nil, nil
+// reopening holds uploads again that the last term has held. Only the goroutine that hears what commits mean for uploads uses it.
+type reopening struct {
+	left []refdb.Upload // those that are still to be held
+
+	c          Config
+	uploads    *uploads
+	unfinished *fair.Account
+	adopts     *jobs
+}
+
+func newReopening(h *Host) (x reopening, err error) {
+	x = reopening{c: h.cfg, uploads: &h.uploads, unfinished: h.unfinished, adopts: &h.adopts}
+	if x.c.Kept == nil {
+		return x, nil
 	}
-	v := c.Store.View()
+	v := x.c.Store.View()
 	defer v.Close()
-	return all, v.EachRow(refdb.UploadPrefix, "", func(name string, row []byte) (bool, error) {
+	return x, v.EachRow(refdb.UploadPrefix, "", func(name string, row []byte) (bool, error) {
 		u, err := refdb.ParseUpload(name, row)
-		all = append(all, u)
+		x.left = append(x.left, u)
 		return true, err
 	})
 }
 
-// reopen holds uploads again that the last term has held. It returns those that may be held later: the object store does not answer.
-func (h keeper) reopen(ctx context.Context, all []refdb.Upload) (left []refdb.Upload) {
-	for _, u := range all {
+// reopen holds what can be held. What is left may be held later: the object store does not answer.
+func (x *reopening) reopen(ctx context.Context) (errs error) {
+	left := x.left
+	x.left = nil
+	for _, u := range left {
 		err := error(errLate)
-		if h.cfg.Now().Unix() < u.Until {
-			err = h.reopenOne(ctx, u)
+		if x.c.Now().Unix() < u.Until {
+			err = x.one(ctx, u)
 		}
 		switch {
 		case err == nil:
 		case hopeless(err), errors.Is(err, depot.ErrDamaged), errors.Is(err, errLate):
-			h.cfg.Logger.Warn("commits that waited for their events are dropped", "repository", u.Of.String(), "error", err)
-			h.report("uploads", h.forget(ctx, u.RowName()))
+			x.c.Logger.Warn("commits that waited for their events are dropped", "repository", u.Of.String(), "error", err)
+			errs = errors.Join(errs, forget(ctx, x.c.Door, x.c.Ledger, u.RowName()))
 		default:
-			h.report("commits that wait for their events", err)
-			left = append(left, u)
+			errs = errors.Join(errs, err)
+			x.left = append(x.left, u)
 		}
 	}
-	return left
+	return errs
 }
 
 // errLate says that an upload waits no longer.
 var errLate = errors.New("their time is over")
 
 // forget drops a row.
-func (h keeper) forget(ctx context.Context, row string) error {
+func forget(ctx context.Context, door *ingest.Door, l *refdb.Ledger, row string) error {
 	if row == "" {
 		return nil
 	}
-	return h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error { return h.ledger.Forget(t.Turn, []string{row}) })
+	return door.Exclusively(ctx, "", func(t *ingest.Exclusive) error { return l.Forget(t.Turn, []string{row}) })
 }
 
-func (h keeper) reopenOne(ctx context.Context, u refdb.Upload) (err error) {
-	r, err := readRow(h.cfg.Store, u.Of)
+func (x *reopening) one(ctx context.Context, u refdb.Upload) (err error) {
+	r, err := readRow(x.c.Store, u.Of)
 	if err != nil {
 		return err
 	}
-	q, err := h.cfg.Kept.Local.BeginWith(ctx, gitrepo.ID(r.Dir), u.Packs)
+	q, err := x.c.Kept.Local.BeginWith(ctx, gitrepo.ID(r.Dir), u.Packs)
 	if err != nil {
 		return err
 	}
@@ -121,26 +133,26 @@ func (h keeper) reopenOne(ctx context.Context, u refdb.Upload) (err error) {
 	if _, err := q.Prove(ctx, proving); err != nil {
 		return fmt.Errorf("what was pushed to %s: %w", u.Of, err)
 	}
-	x := &upload{of: u.Of, q: q, tips: u.Tips, party: u.Network, row: u.RowName()}
-	_, x.disk = begin(context.Background(), h.unfinished, fair.Party{Network: u.Network, Owner: u.Of.PubKey.String()}, nil)
-	x.disk.whole()
-	x.disk.Grow(q.Bytes()) // where there is no room it is held all the same: it was so before
+	held := &upload{of: u.Of, q: q, tips: u.Tips, party: u.Network, row: u.RowName()}
+	_, held.disk = begin(context.Background(), x.unfinished, fair.Party{Network: u.Network, Owner: u.Of.PubKey.String()}, nil)
+	held.disk.whole()
+	held.disk.Grow(q.Bytes()) // where there is no room it is held all the same: it was so before
 	var n uint64
 	var came []nostr.ID
-	err = h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) (err error) {
-		h.uploads.take(n) // the work is done anew
-		if n, came, err = h.ledger.Reopen(t.Turn, u, q.Bytes()); err == nil {
-			h.uploads.put(n, x, func(bytes int64) int64 { return bytes })
+	err = x.c.Door.Exclusively(ctx, "", func(t *ingest.Exclusive) (err error) {
+		x.uploads.take(n) // the work is done anew
+		if n, came, err = x.c.Ledger.Reopen(t.Turn, u, q.Bytes()); err == nil {
+			x.uploads.put(n, held, func(bytes int64) int64 { return bytes })
 		}
 		return err
 	})
 	if err != nil {
-		h.uploads.take(n)
-		x.disk.GiveBack()
+		x.uploads.take(n)
+		held.disk.GiveBack()
 		return err
 	}
 	for _, id := range came {
-		h.adopts.push(job{kind: found, of: u.Of, upload: n, event: id})
+		x.adopts.push(job{kind: found, of: u.Of, upload: n, event: id})
 	}
 	return nil
 }

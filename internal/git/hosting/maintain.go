@@ -145,7 +145,7 @@ func (h *Host) maintain(ctx context.Context) {
 		}
 		if now := h.cfg.Now(); !now.Before(compare) {
 			compare = now.Add(compareEvery)
-			h.report("objects of packs", keeperOf(h).compare(ctx))
+			h.report("objects of packs", h.packs.compare(ctx))
 		}
 		for ctx.Err() == nil {
 			of, ok := toLook(turn, &h.crowd, &h.visited)
@@ -172,7 +172,7 @@ func (h *Host) maintainOne(ctx context.Context, of nip34.Address) (did bool, err
 	if err != nil || r.Dir.IsZero() {
 		return false, err
 	}
-	if did, err = h.cfg.Disk.Maintain(ctx, gitrepo.ID(r.Dir), r.Shown(), keep, keeperOf(h).swap(of, r.Dir)); err != nil || !did {
+	if did, err = h.cfg.Disk.Maintain(ctx, gitrepo.ID(r.Dir), r.Shown(), keep, h.cfg.Kept.swap(h.door, h.ledger, &h.quotas, of, r.Dir)); err != nil || !did {
 		if errors.Is(err, gitproc.ErrBusy) {
 			err = nil // the repository stays due
 		}

@@ -2,9 +2,10 @@ package hosting
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/store"
@@ -35,59 +36,32 @@ func (k *Kept) Ready(ctx context.Context, s *store.Store, progress func(done, al
 	if err != nil {
 		return err
 	}
-	x := &readying{k: k, s: s, all: all, progress: progress}
-	return x.run(ctx)
+	x := &readying{k: k, s: s}
+	done := 0
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(restoredAtOnce)
+	for _, r := range all {
+		work.Go(func() error {
+			if err := x.one(ctx, r); err != nil {
+				return err
+			}
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			if done++; progress != nil {
+				progress(done, len(all))
+			}
+			return nil
+		})
+	}
+	return work.Wait()
 }
 
 // readying is a call of Ready.
 type readying struct {
-	k   *Kept
-	s   *store.Store
-	all []refdb.Repository
+	k *Kept
+	s *store.Store
 
-	mu       sync.Mutex // guards the fields below, and is held by who writes to the store
-	next     int
-	done     int
-	failed   error
-	progress func(done, all int)
-}
-
-func (x *readying) run(ctx context.Context) error {
-	var workers sync.WaitGroup
-	for range restoredAtOnce {
-		workers.Go(func() {
-			for {
-				r, ok := x.take()
-				if !ok {
-					return
-				}
-				x.end(x.one(ctx, r))
-			}
-		})
-	}
-	workers.Wait()
-	return x.failed
-}
-
-func (x *readying) take() (r refdb.Repository, ok bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.next == len(x.all) || x.failed != nil {
-		return r, false
-	}
-	x.next++
-	return x.all[x.next-1], true
-}
-
-func (x *readying) end(err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.failed = errors.Join(x.failed, err); err != nil {
-		return
-	}
-	if x.done++; x.progress != nil {
-		x.progress(x.done, len(x.all))
-	}
+	mu sync.Mutex // held by who writes to the store, or tells how far it is
 }
 
 func (x *readying) one(ctx context.Context, r refdb.Repository) error {

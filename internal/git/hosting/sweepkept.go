@@ -7,6 +7,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/events/store"
 )
 
 // An object that no manifest has is put into the trash by a commit, from which on no manifest may take it, and goes a day later. So nobody decides in
@@ -19,40 +20,49 @@ const (
 	trashAtOnce  = 1000                // objects in one commit
 )
 
+// comparison holds the objects of packs against the manifests.
+type comparison struct {
+	kept   *Kept // nil where the disk alone has packs
+	store  *store.Store
+	door   *ingest.Door
+	ledger *refdb.Ledger
+	now    func() time.Time
+}
+
 // compare brings the objects of packs in line with the manifests.
-func (h keeper) compare(ctx context.Context) error {
-	if h.cfg.Kept == nil {
+func (x comparison) compare(ctx context.Context) error {
+	if x.kept == nil {
 		return nil
 	}
-	names, err := h.unnamed(ctx)
+	names, err := x.unnamed(ctx)
 	if err != nil {
 		return err
 	}
 	for len(names) > 0 {
 		some := names[:min(len(names), trashAtOnce)]
 		names = names[len(some):]
-		err := h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error { return h.ledger.Trash(t.Turn, some) })
+		err := x.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error { return x.ledger.Trash(t.Turn, some) })
 		if err != nil {
 			return err
 		}
 	}
-	return h.empty(ctx)
+	return x.empty(ctx)
 }
 
 // unnamed returns the objects that no manifest has, and that nobody has just put.
-func (h keeper) unnamed(ctx context.Context) (out []string, err error) {
-	before, _, err := h.named() // so that few are left to compare once more
+func (x comparison) unnamed(ctx context.Context) (out []string, err error) {
+	before, _, err := x.named() // so that few are left to compare once more
 	if err != nil {
 		return nil, err
 	}
 	var all []string
 	for after := ""; ; {
 		var names []string
-		if names, after, err = h.cfg.Kept.Depot.List(ctx, after); err != nil {
+		if names, after, err = x.kept.Depot.List(ctx, after); err != nil {
 			return nil, err
 		}
 		for _, name := range names {
-			if !before[name] && !h.cfg.Kept.Depot.Held(name) { // asked before the manifests are read: it is in one by then, or never will be
+			if !before[name] && !x.kept.Depot.Held(name) { // asked before the manifests are read: it is in one by then, or never will be
 				all = append(all, name)
 			}
 		}
@@ -60,7 +70,7 @@ func (h keeper) unnamed(ctx context.Context) (out []string, err error) {
 			break
 		}
 	}
-	named, _, err := h.named()
+	named, _, err := x.named()
 	for _, name := range all {
 		if !named[name] && (len(out) == 0 || out[len(out)-1] != name) {
 			out = append(out, name)
@@ -70,9 +80,9 @@ func (h keeper) unnamed(ctx context.Context) (out []string, err error) {
 }
 
 // named returns the objects that manifests and uploads have, and the rows of repositories that were removed long ago.
-func (h keeper) named() (named map[string]bool, late []string, err error) {
+func (x comparison) named() (named map[string]bool, late []string, err error) {
 	named = map[string]bool{}
-	v := h.cfg.Store.View()
+	v := x.store.View()
 	defer v.Close()
 	note := func(m refdb.Manifest) {
 		for _, p := range m {
@@ -97,7 +107,7 @@ func (h keeper) named() (named map[string]bool, late []string, err error) {
 	}
 	err = v.EachRow(refdb.RemovedPrefix, "", func(name string, row []byte) (bool, error) {
 		at, m, err := refdb.ParseRemoved(row)
-		if note(m); err == nil && h.cfg.Now().Sub(at) >= removedFor {
+		if note(m); err == nil && x.now().Sub(at) >= removedFor {
 			late = append(late, name)
 		}
 		return true, err
@@ -106,12 +116,12 @@ func (h keeper) named() (named map[string]bool, late []string, err error) {
 }
 
 // empty removes the objects that have been in the trash for a day, if no manifest has them: none takes one that is in the trash, so none will.
-func (h keeper) empty(ctx context.Context) error {
+func (x comparison) empty(ctx context.Context) error {
 	var due []string
-	v := h.cfg.Store.View()
+	v := x.store.View()
 	err := v.EachRow(refdb.TrashPrefix, "", func(name string, row []byte) (bool, error) {
 		at, err := refdb.ParseTrash(row)
-		if err == nil && h.cfg.Now().Sub(at) >= inTrash {
+		if err == nil && x.now().Sub(at) >= inTrash {
 			due = append(due, name)
 		}
 		return true, err
@@ -120,14 +130,14 @@ func (h keeper) empty(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	named, forget, err := h.named() // what it reads is later than the rows of the trash
+	named, forget, err := x.named() // what it reads is later than the rows of the trash
 	if err != nil {
 		return err
 	}
 	for _, row := range due {
 		object := refdb.ObjectPrefix + row[len(refdb.TrashPrefix):]
 		if !named[object] {
-			err = errors.Join(err, h.cfg.Kept.Depot.Remove(ctx, object))
+			err = errors.Join(err, x.kept.Depot.Remove(ctx, object))
 		}
 		if err != nil {
 			return err
@@ -137,7 +147,7 @@ func (h keeper) empty(ctx context.Context) error {
 	for len(forget) > 0 {
 		some := forget[:min(len(forget), trashAtOnce)]
 		forget = forget[len(some):]
-		err := h.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error { return h.ledger.Forget(t.Turn, some) })
+		err := x.door.Exclusively(ctx, "", func(t *ingest.Exclusive) error { return x.ledger.Forget(t.Turn, some) })
 		if err != nil {
 			return err
 		}

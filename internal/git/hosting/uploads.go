@@ -149,7 +149,7 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 func (h *Host) release(ctx context.Context, n uint64) error {
 	if x := h.uploads.take(n); x != nil {
 		defer x.disk.GiveBack()
-		return errors.Join(x.q.Close(), keeperOf(h).forget(ctx, x.row))
+		return errors.Join(x.q.Close(), forget(ctx, h.door, h.ledger, x.row))
 	}
 	return nil
 }
