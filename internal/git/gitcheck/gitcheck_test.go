@@ -511,7 +511,7 @@ func TestObjectsOfPacksAreRead(t *testing.T) {
 	w := newWorld(t)
 	m := new(objecttest.Memory)
 	d := depot.New(depot.Config{Objects: m, Rows: w.store, Pause: time.Microsecond})
-	put, done, err := d.Put(t.Context(), must(w.disk.Local().Packed(gitrepo.ID(w.row.Dir))))
+	put, done, err := d.Put(t.Context(), must(w.disk.Packed(gitrepo.ID(w.row.Dir))))
 	if err != nil {
 		t.Fatal(err)
 	}

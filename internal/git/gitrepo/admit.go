@@ -80,8 +80,8 @@ func (d *Disk) linkPack(q *quarantine, repo ID, r *repository) error {
 	if err := d.dir.sync(packs); err != nil {
 		return err
 	}
-	if err := d.inUse.rescue(repo, r, q.pack); err != nil || d.fetches == nil {
+	if err := d.inUse.rescue(repo, r, q.pack); err != nil || d.local == nil {
 		return err
 	}
-	return d.fetches.weigh(repo)
+	return d.local.weigh(repo)
 }

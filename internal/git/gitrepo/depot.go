@@ -86,8 +86,8 @@ func (q *quarantine) Packs() ([]Packed, error) {
 }
 
 // BeginWith makes a quarantine beside a repository, with a pack from the depot, or with none. The caller closes the quarantine.
-func (l Local) BeginWith(ctx context.Context, repo ID, packs refdb.Manifest) (Quarantine, error) {
-	if l.d.depot == nil || len(packs) > 1 {
+func (l *Local) BeginWith(ctx context.Context, repo ID, packs refdb.Manifest) (Quarantine, error) {
+	if len(packs) > 1 {
 		return nil, fmt.Errorf("quarantine: it cannot take %d packs", len(packs))
 	}
 	q, err := l.d.newQuarantine(repo)
@@ -119,8 +119,7 @@ func (q *quarantine) fetch(ctx context.Context, p refdb.Pack) error {
 }
 
 // Packed returns the packs that the directory of a repository has, whatever a depot says.
-func (l Local) Packed(repo ID) (all []Packed, err error) {
-	d := l.d
+func (d *Disk) Packed(repo ID) (all []Packed, err error) {
 	old, err := d.packs.gone(repo)
 	if err != nil {
 		return nil, err
@@ -144,8 +143,7 @@ func (l Local) Packed(repo ID) (all []Packed, err error) {
 }
 
 // There reports whether a repository has a directory with files of refs on this disk.
-func (l Local) There(repo ID) (bool, error) {
-	d := l.d
+func (d *Disk) There(repo ID) (bool, error) {
 	there, err := d.dir.exists(repo)
 	if err == nil && there {
 		there, err = d.dir.isFile(repo.path() + "/packed-refs")
@@ -153,11 +151,8 @@ func (l Local) There(repo ID) (bool, error) {
 	return there, err
 }
 
-// Local is what a disk does where it has copies of what lies in a depot.
-type Local struct{ d *Disk }
-
-// Local returns the disk as one that has copies.
-func (d *Disk) Local() Local { return Local{d} }
+// Local returns the part of the depot that is on this disk; nil without a depot.
+func (d *Disk) Local() *Local { return d.local }
 
 // manifestNames returns the names of the packs of a manifest, as git has them.
 func manifestNames(m refdb.Manifest) []string {
@@ -170,7 +165,7 @@ func manifestNames(m refdb.Manifest) []string {
 
 // MissingAmong is Missing where a repository has the packs of a manifest and no others. It fails with ErrAbsent where the index of one is not on
 // this disk.
-func (l Local) MissingAmong(repo ID, m refdb.Manifest, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+func (l *Local) MissingAmong(repo ID, m refdb.Manifest, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
 	d := l.d
 	d.confirmed.swap.RLock()
 	defer d.confirmed.swap.RUnlock()

@@ -11,33 +11,33 @@ import (
 
 // reserve makes room for bytes that are to come, and counts them. Packs go of the repository that was used longest ago, but for those that somebody
 // reads or changes.
-func (f *fetches) reserve(repo ID, n int64) error {
+func (l *Local) reserve(repo ID, n int64) error {
 	tried := map[ID]bool{repo: true}
 	for {
-		f.mu.Lock()
-		if f.most == 0 || f.bytes+n <= f.most {
-			if full := f.room(); full == nil {
-				f.bytes += n
-				f.mu.Unlock()
+		l.mu.Lock()
+		if l.most == 0 || l.bytes+n <= l.most {
+			if full := l.room(); full == nil {
+				l.bytes += n
+				l.mu.Unlock()
 				return nil
 			}
 		}
-		oldest, ok := f.oldest(tried)
-		f.mu.Unlock()
+		oldest, ok := l.oldest(tried)
+		l.mu.Unlock()
 		if !ok {
 			return fmt.Errorf("%w: %d bytes of packs are to come, and all that is here is in use", ErrNoSpace, n)
 		}
 		tried[oldest] = true
-		if err := f.evict(oldest); err != nil {
+		if err := l.evict(oldest); err != nil {
 			return err
 		}
 	}
 }
 
 // oldest returns the repository that was used longest ago, but for some. The caller holds mu.
-func (f *fetches) oldest(but map[ID]bool) (repo ID, ok bool) {
-	for id, h := range f.here {
-		if !but[id] && (!ok || h.used.Before(f.here[repo].used)) {
+func (l *Local) oldest(but map[ID]bool) (repo ID, ok bool) {
+	for id, h := range l.here {
+		if !but[id] && (!ok || h.used.Before(l.here[repo].used)) {
 			repo, ok = id, true
 		}
 	}
@@ -45,24 +45,21 @@ func (f *fetches) oldest(but map[ID]bool) (repo ID, ok bool) {
 }
 
 // Shrink brings what lies on this disk within its bound, where what came in has gone beyond.
-func (l Local) Shrink() error {
-	if l.d.fetches == nil {
-		return nil
-	}
-	if err := l.d.fetches.reserve(ID{}, 0); err != nil && !errors.Is(err, ErrNoSpace) {
+func (l *Local) Shrink() error {
+	if err := l.reserve(ID{}, 0); err != nil && !errors.Is(err, ErrNoSpace) {
 		return err
 	}
 	return nil
 }
 
 // evict takes the packs of a repository off this disk, but for their indexes, unless somebody uses them. What is not in the depot stays.
-func (f *fetches) evict(repo ID) error {
-	m, err := f.d.depot.Manifest(repo)
+func (l *Local) evict(repo ID) error {
+	m, err := l.d.depot.Manifest(repo)
 	if err == nil {
-		err = f.takeOff(repo, m)
+		err = l.takeOff(repo, m)
 	}
 	if err == nil {
-		err = f.weigh(repo)
+		err = l.weigh(repo)
 	}
 	if err != nil {
 		return fmt.Errorf("taking packs of repository %s off the disk: %w", repo, err)
@@ -70,8 +67,8 @@ func (f *fetches) evict(repo ID) error {
 	return nil
 }
 
-func (f *fetches) takeOff(repo ID, m refdb.Manifest) error {
-	d := f.d
+func (l *Local) takeOff(repo ID, m refdb.Manifest) error {
+	d := l.d
 	r, unlock := d.inUse.lock(repo)
 	defer unlock()
 	if d.inUse.busy(r) {

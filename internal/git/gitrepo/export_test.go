@@ -90,10 +90,10 @@ func IsLong(q Quarantine) bool { return q.(*quarantine).long }
 
 // Bound sets how many bytes of packs lie on the disk.
 func (d *Disk) Bound(n int64) {
-	d.fetches.mu.Lock()
-	defer d.fetches.mu.Unlock()
-	d.fetches.most = n
+	d.local.mu.Lock()
+	defer d.local.mu.Unlock()
+	d.local.most = n
 }
 
 // Fetches is the account of fetches.
-func (d *Disk) Fetches() *fair.Account { return d.fetches.places }
+func (d *Disk) Fetches() *fair.Account { return d.local.places }

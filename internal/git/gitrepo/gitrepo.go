@@ -48,7 +48,7 @@ type Disk struct {
 	bin       bin
 	large     int64
 	depot     Depot
-	fetches   *fetches // nil without a depot
+	local     *Local // nil without a depot
 	worth     int64
 }
 
@@ -78,7 +78,7 @@ func Open(cfg Config) (_ *Disk, err error) {
 		d.worth = 1 << 20
 	}
 	if d.depot != nil && !cfg.ReadOnly {
-		if d.fetches, err = newFetches(d, cfg); err != nil {
+		if d.local, err = newLocal(d, cfg); err != nil {
 			return nil, errors.Join(fmt.Errorf("packs in %s: %w", cfg.Dir, err), d.dir.root.Close())
 		}
 	}
@@ -87,6 +87,6 @@ func Open(cfg Config) (_ *Disk, err error) {
 
 // Close closes the files that d has open. Nobody may use d afterwards.
 func (d *Disk) Close() error {
-	d.fetches.close()
+	d.local.close()
 	return errors.Join(d.packs.close(), d.dir.root.Close())
 }

@@ -650,7 +650,7 @@ func TestUploadsFromADepot(t *testing.T) {
 // packs1 are the packs of a manifest, as they lie in the directory of repository 1.
 func packs1(s *shelf, of gitrepo.ID, d *gitrepo.Disk, _ string) (out []gitrepo.Packed) {
 	s.t.Helper()
-	all, err := d.Local().Packed(some(1))
+	all, err := d.Packed(some(1))
 	if err != nil {
 		s.t.Fatal(err)
 	}

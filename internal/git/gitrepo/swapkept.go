@@ -33,7 +33,7 @@ func (m *maintenance) swapKept(ctx context.Context, entries []fs.DirEntry, lost 
 	if err != nil || !did {
 		return false, err
 	}
-	return true, errors.Join(m.retire(r, entries), m.d.fetches.weigh(m.repo))
+	return true, errors.Join(m.retire(r, entries), m.d.local.weigh(m.repo))
 }
 
 // retire has the old packs go, when nobody reads them any more.

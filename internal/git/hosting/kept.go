@@ -18,7 +18,7 @@ import (
 // Kept says that packs lie in an object store, and that the disk has copies of those that are used. Which packs a repository has is its manifest.
 type Kept struct {
 	Depot *depot.Depot
-	Local gitrepo.Local // of Config.Disk, which was opened with this Depot
+	Local *gitrepo.Local // of Config.Disk, which was opened with this Depot
 
 	disk *gitrepo.Disk
 
@@ -131,7 +131,7 @@ func (k *Kept) house(ctx context.Context, s *store.Store, f *files, log *slog.Lo
 	if err != nil || dir.IsZero() {
 		return err
 	}
-	if there, err := k.Local.There(gitrepo.ID(dir)); there || err != nil {
+	if there, err := k.disk.There(gitrepo.ID(dir)); there || err != nil {
 		return err
 	}
 	r, err := readRow(s, of)

@@ -82,7 +82,7 @@ func (x *readying) one(ctx context.Context, r refdb.Repository) error {
 
 // adopt puts the packs of a repository that has no manifest, which then has one.
 func (x *readying) adopt(ctx context.Context, r refdb.Repository) error {
-	packs, err := x.k.Local.Packed(gitrepo.ID(r.Dir))
+	packs, err := x.k.disk.Packed(gitrepo.ID(r.Dir))
 	if err != nil || len(packs) == 0 {
 		return err
 	}

@@ -27,7 +27,7 @@ var impure = []string{"context", "sync", "sync/atomic", "net", "net/http", "os",
 var goroutines = []string{
 	"cmd/graspd/importfeed.go", "cmd/graspd/import.go", "cmd/graspd/serve.go",
 	"internal/base/objects/try.go",
-	"internal/git/depot/depot.go", "internal/git/gitrepo/fetches.go", "internal/git/hosting/ready.go",
+	"internal/git/depot/depot.go", "internal/git/gitrepo/local.go", "internal/git/hosting/ready.go",
 	"internal/demo/demo.go", "internal/node/run.go",
 	"internal/git/githttp/cache.go", "internal/git/githttp/pusher.go",
 	"internal/git/gitproc/run.go",

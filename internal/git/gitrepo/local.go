@@ -22,8 +22,9 @@ const (
 	fetchTries    = 3                // of one reader: packs may be combined, or go, meanwhile
 )
 
-// fetches brings packs that are not on this disk, once for all who wait for them, and keeps those that are within a bound.
-type fetches struct {
+// Local is the part of what lies in a depot that is on this disk. It brings packs that are lacking, once for all who wait for them, and keeps packs
+// within a bound. Any number of goroutines may use it.
+type Local struct {
 	d      *Disk
 	most   int64 // bytes of packs; 0 is no bound
 	room   func() error
@@ -49,7 +50,7 @@ type fetch struct {
 	over chan struct{} // closed at its end; guards err
 	err  error
 
-	got, all int64 // bytes; guarded by fetches.mu
+	got, all int64 // bytes; guarded by Local.mu
 }
 
 // lack is a file that is not on this disk.
@@ -58,40 +59,40 @@ type lack struct {
 	file refdb.File
 }
 
-func newFetches(d *Disk, c Config) (*fetches, error) {
-	f := &fetches{
+func newLocal(d *Disk, c Config) (*Local, error) {
+	l := &Local{
 		d: d, most: c.Local, room: c.Room, under: map[ID]*fetch{}, ends: map[ID]context.CancelFunc{}, here: map[ID]*held{},
 		places: fair.New(fair.Config{Name: "fetches of packs", Total: fetchesAtOnce, Most: fetchWait, Places: 256, PlacesOne: 64, Now: d.now}),
 	}
-	if f.room == nil {
-		f.room = func() error { return nil }
+	if l.room == nil {
+		l.room = func() error { return nil }
 	}
-	return f, d.dir.eachRepository(context.Background(), f.weigh)
+	return l, d.dir.eachRepository(context.Background(), l.weigh)
 }
 
 // close ends all fetches.
-func (f *fetches) close() {
-	if f == nil {
+func (l *Local) close() {
+	if l == nil {
 		return
 	}
-	f.mu.Lock()
-	for _, end := range f.ends {
+	l.mu.Lock()
+	for _, end := range l.ends {
 		end()
 	}
-	f.ends = nil
-	f.mu.Unlock()
-	f.ending.Wait()
+	l.ends = nil
+	l.mu.Unlock()
+	l.ending.Wait()
 }
 
 // reading counts a reader of a repository, all of whose packs are on this disk from then on until end is called. It waits until they are.
 func (d *Disk) reading(ctx context.Context, repo ID, by fair.Party) (end func(), err error) {
 	end = d.inUse.read(repo)
-	if d.fetches == nil {
+	if d.local == nil {
 		return end, nil
 	}
 	for range fetchTries {
 		var x *fetch
-		if x, err = d.fetches.begin(repo, by); err != nil || x == nil {
+		if x, err = d.local.begin(repo, by); err != nil || x == nil {
 			break
 		}
 		if err = x.wait(ctx); err != nil {
@@ -115,8 +116,8 @@ func (x *fetch) wait(ctx context.Context) error {
 }
 
 // Bring brings the packs of a repository to this disk, where they are not there, for a party.
-func (l Local) Bring(ctx context.Context, repo ID, party string) error {
-	if repo.IsZero() || l.d.fetches == nil {
+func (l *Local) Bring(ctx context.Context, repo ID, party string) error {
+	if l == nil || repo.IsZero() {
 		return nil
 	}
 	end, err := l.d.reading(ctx, repo, fair.Party{Network: party})
@@ -127,14 +128,10 @@ func (l Local) Bring(ctx context.Context, repo ID, party string) error {
 }
 
 // Bringing tells how much has come of what a repository lacks; of no repository whose packs are here, or which nobody waits for.
-func (l Local) Bringing(repo ID) (got, all int64, is bool) {
-	f := l.d.fetches
-	if f == nil {
-		return 0, 0, false
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	x := f.under[repo]
+func (l *Local) Bringing(repo ID) (got, all int64, is bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := l.under[repo]
 	if x == nil {
 		return 0, 0, false
 	}
@@ -142,50 +139,50 @@ func (l Local) Bringing(repo ID) (got, all int64, is bool) {
 }
 
 // begin returns the fetch of what a repository lacks, which begins unless it is under way; nil where the repository lacks nothing.
-func (f *fetches) begin(repo ID, by fair.Party) (*fetch, error) {
-	lacks, err := f.fetchable(repo)
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (l *Local) begin(repo ID, by fair.Party) (*fetch, error) {
+	lacks, err := l.fetchable(repo)
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	if h := f.here[repo]; h != nil {
-		h.used = f.d.now()
+	if h := l.here[repo]; h != nil {
+		h.used = l.d.now()
 	}
-	if x := f.under[repo]; x != nil && len(lacks) > 0 {
+	if x := l.under[repo]; x != nil && len(lacks) > 0 {
 		return x, nil
 	}
 	if len(lacks) == 0 {
 		return nil, nil
 	}
-	if f.ends == nil {
+	if l.ends == nil {
 		return nil, context.Canceled
 	}
 	x := &fetch{over: make(chan struct{})}
-	for _, l := range lacks {
-		x.all += l.file.Bytes
+	for _, one := range lacks {
+		x.all += one.file.Bytes
 	}
-	f.under[repo] = x
+	l.under[repo] = x
 	ctx, end := context.WithTimeout(context.Background(), fetchTime) // it may outlive who began it
-	f.ends[repo] = end
-	f.ending.Go(func() { f.run(ctx, end, repo, x, lacks, by) })
+	l.ends[repo] = end
+	l.ending.Go(func() { l.run(ctx, end, repo, x, lacks, by) })
 	return x, nil
 }
 
 // run fetches for all who wait. It goes on where they leave: what is half here is of use to nobody.
-func (f *fetches) run(ctx context.Context, end context.CancelFunc, repo ID, x *fetch, lacks []lack, by fair.Party) {
+func (l *Local) run(ctx context.Context, end context.CancelFunc, repo ID, x *fetch, lacks []lack, by fair.Party) {
 	defer end()
-	err := f.fetch(ctx, repo, x, lacks, by)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.under, repo)
-	delete(f.ends, repo)
+	err := l.fetch(ctx, repo, x, lacks, by)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.under, repo)
+	delete(l.ends, repo)
 	x.err = err
 	close(x.over)
 }
 
-func (f *fetches) fetch(ctx context.Context, repo ID, x *fetch, lacks []lack, by fair.Party) error {
-	place, err := f.places.Wait(ctx, by, 1)
+func (l *Local) fetch(ctx context.Context, repo ID, x *fetch, lacks []lack, by fair.Party) error {
+	place, err := l.places.Wait(ctx, by, 1)
 	if err != nil {
 		if _, full := errors.AsType[fair.Refusal](err); full {
 			err = gitproc.ErrBusy
@@ -193,28 +190,28 @@ func (f *fetches) fetch(ctx context.Context, repo ID, x *fetch, lacks []lack, by
 		return err
 	}
 	defer place.GiveBack()
-	if err := f.reserve(repo, x.all); err != nil {
+	if err := l.reserve(repo, x.all); err != nil {
 		return err
 	}
 	defer func() {
-		f.mu.Lock()
-		f.bytes -= x.all
-		f.mu.Unlock()
+		l.mu.Lock()
+		l.bytes -= x.all
+		l.mu.Unlock()
 	}()
-	for _, l := range lacks {
-		if err := f.file(ctx, repo, l); err != nil {
-			return errors.Join(err, f.weigh(repo))
+	for _, one := range lacks {
+		if err := l.file(ctx, repo, one); err != nil {
+			return errors.Join(err, l.weigh(repo))
 		}
-		f.mu.Lock()
-		x.got += l.file.Bytes
-		f.mu.Unlock()
+		l.mu.Lock()
+		x.got += one.file.Bytes
+		l.mu.Unlock()
 	}
-	return f.weigh(repo)
+	return l.weigh(repo)
 }
 
 // fetchable returns the files of a repository's packs that are not on this disk. Indexes come last: they lead readers to the others.
-func (f *fetches) fetchable(repo ID) (lacks []lack, err error) {
-	d := f.d
+func (l *Local) fetchable(repo ID) (lacks []lack, err error) {
+	d := l.d
 	m, err := d.depot.Manifest(repo)
 	if err != nil || len(m) == 0 {
 		return nil, err
@@ -223,7 +220,7 @@ func (f *fetches) fetchable(repo ID) (lacks []lack, err error) {
 	defer unlock()
 	for _, p := range m {
 		for _, x := range p.Files {
-			there, err := f.has(repo, p, x)
+			there, err := l.has(repo, p, x)
 			if err != nil {
 				return nil, err
 			}
@@ -242,26 +239,26 @@ func fileOf(repo ID, p refdb.Pack, suffix string) string {
 }
 
 // has reports whether a file of a pack is on this disk, with its length. The caller holds the repository's lock.
-func (f *fetches) has(repo ID, p refdb.Pack, x refdb.File) (bool, error) {
-	bytes, err := f.d.dir.length(fileOf(repo, p, x.Suffix))
+func (l *Local) has(repo ID, p refdb.Pack, x refdb.File) (bool, error) {
+	bytes, err := l.d.dir.length(fileOf(repo, p, x.Suffix))
 	return bytes == x.Bytes, err
 }
 
 // file brings one file, whole and durable under another name before it has its own.
-func (f *fetches) file(ctx context.Context, repo ID, l lack) (err error) {
-	d := f.d
+func (l *Local) file(ctx context.Context, repo ID, x lack) (err error) {
+	d := l.d
 	name := fmt.Sprintf("%s/%s-%d.file", incoming, d.dir.own, d.dir.serial.Add(1))
 	d.dir.changes()
 	to, err := d.dir.root.Create(name)
 	if err != nil {
 		return noted(err)
 	}
-	err = d.depot.Fetch(ctx, l.pack, l.file, to)
+	err = d.depot.Fetch(ctx, x.pack, x.file, to)
 	if err == nil {
 		err = to.Sync()
 	}
 	if err = errors.Join(err, to.Close()); err == nil {
-		err = f.place(repo, l, name)
+		err = l.place(repo, x, name)
 	}
 	if err != nil {
 		return errors.Join(noted(err), d.dir.removeFiles(name))
@@ -270,18 +267,18 @@ func (f *fetches) file(ctx context.Context, repo ID, l lack) (err error) {
 }
 
 // place gives a file that was fetched its name.
-func (f *fetches) place(repo ID, l lack, from string) error {
-	d := f.d
+func (l *Local) place(repo ID, x lack, from string) error {
+	d := l.d
 	_, unlock := d.inUse.lock(repo)
 	defer unlock()
 	if err := d.dir.begin(repo); err != nil {
 		return err
 	}
 	d.dir.changes()
-	if err := d.dir.root.Rename(from, fileOf(repo, l.pack, l.file.Suffix)); err != nil {
+	if err := d.dir.root.Rename(from, fileOf(repo, x.pack, x.file.Suffix)); err != nil {
 		return err
 	}
-	if l.file.Suffix == ".idx" {
+	if x.file.Suffix == ".idx" {
 		d.packs.drop(repo)
 	}
 	return nil
@@ -289,15 +286,12 @@ func (f *fetches) place(repo ID, l lack, from string) error {
 
 // Restore makes the directory of a repository, as far as it is not there, with the indexes of its packs, by which is decided what is here. The packs
 // come when somebody reads them, and Project writes the files of refs.
-func (l Local) Restore(ctx context.Context, repo ID) error {
+func (l *Local) Restore(ctx context.Context, repo ID) error {
 	d := l.d
-	if d.fetches == nil {
-		return nil
-	}
-	lacks, err := d.fetches.fetchable(repo)
+	lacks, err := l.fetchable(repo)
 	for _, x := range lacks {
 		if x.file.Suffix == ".idx" && err == nil {
-			err = d.fetches.file(ctx, repo, x)
+			err = l.file(ctx, repo, x)
 		}
 	}
 	if err == nil {
@@ -312,8 +306,8 @@ func (l Local) Restore(ctx context.Context, repo ID) error {
 }
 
 // weigh counts what a repository has on this disk, but for indexes.
-func (f *fetches) weigh(repo ID) error {
-	entries, err := f.d.dir.list(repo.path() + "/objects/pack")
+func (l *Local) weigh(repo ID) error {
+	entries, err := l.d.dir.list(repo.path() + "/objects/pack")
 	if err != nil {
 		return err
 	}
@@ -323,16 +317,16 @@ func (f *fetches) weigh(repo ID) error {
 			bytes += info.Size()
 		}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	h := f.here[repo]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.here[repo]
 	if h == nil {
-		h = &held{used: f.d.now()}
-		f.here[repo] = h
+		h = &held{used: l.d.now()}
+		l.here[repo] = h
 	}
-	f.bytes += bytes - h.bytes
+	l.bytes += bytes - h.bytes
 	if h.bytes = bytes; bytes == 0 {
-		delete(f.here, repo)
+		delete(l.here, repo)
 	}
 	return nil
 }
