@@ -68,24 +68,19 @@ func serveBucket(t *testing.T, b *bucketServer, dir string, args ...string) *run
 	return serve(t, append([]string{"--domain", bucketDomain, "--data", dir, "--bucket", b.url}, args...)...)
 }
 
-// stored is what graspd export writes of a data directory.
-func stored(t *testing.T, dir string) string {
+// said is what a command of graspd writes of a data directory.
+func said(t *testing.T, command, dir string) string {
 	t.Helper()
-	code, out, errs := call(t, "", nil, "export", "--data", dir)
+	code, out, errs := call(t, "", nil, command, "--data", dir)
 	if code != exitOK {
-		t.Fatalf("export: %d %s", code, errs)
+		t.Fatalf("%s: %d %s", command, code, errs)
 	}
 	return out
 }
 
-func publicKey(t *testing.T, dir string) string {
-	t.Helper()
-	code, out, errs := call(t, "", nil, "key", "--data", dir)
-	if code != exitOK {
-		t.Fatalf("key: %d %s", code, errs)
-	}
-	return out
-}
+// stored is all that a data directory has, and publicKey whose it is.
+func stored(t *testing.T, dir string) string    { t.Helper(); return said(t, "export", dir) }
+func publicKey(t *testing.T, dir string) string { t.Helper(); return said(t, "key", dir) }
 
 // TestABucketOutlivesTheDisk: a machine whose data directory is gone has all that was acknowledged again, and is the same relay.
 func TestABucketOutlivesTheDisk(t *testing.T) {

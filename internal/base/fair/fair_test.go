@@ -15,6 +15,19 @@ import (
 
 func party(address string) fair.Party { return fair.Party{Address: address} }
 
+// ask has somebody wait, who says that they have had their turn and gives it back.
+func ask(t *testing.T, a *fair.Account, who string, got chan<- string) {
+	go func() {
+		g, err := a.Wait(t.Context(), party(who), 1)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- who
+		g.GiveBack()
+	}()
+	synctest.Wait()
+}
+
 // TestOneAloneMayHaveAllUntilOthersCome: who is alone gets everything, and no more than half for as long as others are refused.
 func TestOneAloneMayHaveAllUntilOthersCome(t *testing.T) {
 	now := time.Unix(1000, 0)
@@ -315,17 +328,7 @@ func TestWhoWaitsLongestGoesFirst(t *testing.T) {
 			a.Charge(party("more"), 2*time.Hour)
 			a.Charge(party("much"), time.Hour)
 			got := make(chan string, 3)
-			ask := func(who string) {
-				go func() {
-					g, err := a.Wait(t.Context(), party(who), 1)
-					if err != nil {
-						t.Error(err)
-					}
-					got <- who
-					g.GiveBack()
-				}()
-				synctest.Wait()
-			}
+			ask := func(who string) { ask(t, a, who, got) }
 			ask("more")
 			ask("much")
 			time.Sleep(waits)
@@ -457,17 +460,8 @@ func TestLittleUse(t *testing.T) {
 			a.Charge(party("first"), 4*time.Millisecond)
 			held, _ := a.Take(fair.Party{}, 1)
 			got := make(chan string, 2)
-			for _, who := range []string{"first", "second"} {
-				go func() {
-					g, err := a.Wait(t.Context(), party(who), 1)
-					if err != nil {
-						t.Error(err)
-					}
-					got <- who
-					g.GiveBack()
-				}()
-				synctest.Wait()
-			}
+			ask(t, a, "first", got)
+			ask(t, a, "second", got)
 			held.GiveBack()
 			if who := <-got; who != want {
 				t.Errorf("with %v the %s one goes first", brief, who)

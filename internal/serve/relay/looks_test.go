@@ -46,6 +46,7 @@ func TestSearchesOfNewEventsArePaidFor(t *testing.T) {
 		if got := honest.read(t); !strings.HasPrefix(got, `["EVENT","h"`) || time.Since(start) > 0 {
 			t.Errorf("after %v: %.100s", time.Since(start), got)
 		}
+		synctest.Wait() // until the session of the searches pays
 		c.send(t, `["REQ","d",{"limit":0}]`)
 		c.expect(t, `["EOSE","d"]`)
 		if took := time.Since(start); took < 5*time.Second || took > time.Minute {
