@@ -31,6 +31,7 @@ type recipe struct {
 	branches int // beside main, all where it is
 	later    int // commits that come later
 	ballast  int // bytes that each commit adds and that do not compress
+	wide     int // files in one folder, which the first commit brings
 }
 
 func (w *world) makeRepository(ctx context.Context, name string, of recipe) (*made, error) {
@@ -91,6 +92,11 @@ func (of recipe) history(to io.Writer) error {
 		text, subject := strings.Join(files[i], "\n")+"\n", fmt.Sprint("change ", n, " of ", word(), "\n")
 		fmt.Fprintf(b, "commit %s\ncommitter a <a@example.org> %d +0000\ndata %d\n%s", mainRef, 1_700_000_000+60*n, len(subject), subject)
 		fmt.Fprintf(b, "M 100644 inline dir-%d/file-%d\ndata %d\n%s\n", i%20, i, len(text), text)
+		if n == 0 {
+			for k := range of.wide {
+				fmt.Fprintf(b, "M 100644 inline wide/%d\ndata 1\n%d\n", k, k%10)
+			}
+		}
 		if of.ballast > 0 {
 			for k := 0; k < len(random); k += 8 {
 				binary.LittleEndian.PutUint64(random[k:], r.Uint64())
