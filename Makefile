@@ -74,6 +74,7 @@ endif
 lives: ## all random lives of packages of which go test lives the first ones alone
 	go test -count=1 -run '^Test(LivesOfVersions|RulingLikeANaiveModel|OrderOfArrivalDoesNotMatter)$$' ./internal/events/refs -args -long
 	go test -count=1 -run '^Test(KilledWhileUnsynced|ReopenAtAnyMoment|NodesOnABucketThatMisbehaves)$$' ./internal/events/store ./internal/events/store/bucketlog -args -long
+	go test -count=1 -run '^TestJunkCostsNobodyElse$$' ./internal/sync/relaysync -args -long
 
 load: build ## many clients on loopback for LOAD (10m); the report replaces the one in the file REPORT
 	cd interop && go run ./load -graspd ../graspd -for $(or $(LOAD),10m) $(if $(REPORT),-into '$(abspath $(REPORT))')

@@ -63,8 +63,8 @@ func TestWhatIsKnownIsBounded(t *testing.T) {
 	for i := range gitsync.PagesKept + 5 {
 		s.Looked(lacks(i))
 		s.Noted(of(1), "https://a.example.org/r", time.Unix(1, 0), errors.New("no"))
-		if n := s.Known(); n > gitsync.PagesKept {
-			t.Fatalf("%d are known", n)
+		if i%100 < 10 && s.Known() > gitsync.PagesKept { // it counts them
+			t.Fatalf("%d are known", s.Known())
 		}
 	}
 	if n := s.Known(); n < gitsync.PagesKept*8/10 {

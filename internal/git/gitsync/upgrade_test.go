@@ -22,7 +22,10 @@ func TestAThousandRepositoriesAfterAnUpgrade(t *testing.T) {
 		w.end()
 		w.ungit = true // its events came before it hosted anything
 		w.start()
-		const all = 1000
+		all := 1000
+		if testing.Short() {
+			all = 200
+		}
 		var states []*nostr.Event
 		tips := map[string][]gitwire.ObjectID{}
 		for i := range all {
@@ -43,7 +46,7 @@ func TestAThousandRepositoriesAfterAnUpgrade(t *testing.T) {
 		w.ungit = false
 		w.start()
 		w.pass(5*time.Second + 500*time.Millisecond)
-		if s := w.sync.Status(t.Context()); s.ToLook != all || s.Looked == 0 || s.Lacking == 0 || len(s.Worst) == 0 {
+		if s := w.sync.Status(t.Context()); s.ToLook != int64(all) || s.Looked == 0 || s.Lacking == 0 || len(s.Worst) == 0 {
 			t.Errorf("half a second after it began: %+v", s)
 		}
 		w.pass(55 * time.Second)
@@ -55,7 +58,7 @@ func TestAThousandRepositoriesAfterAnUpgrade(t *testing.T) {
 			w.pass(time.Minute)
 		}
 		s := w.sync.Stats()
-		if s.Brought != all || s.Failed != 0 || between.Brought == 0 {
+		if s.Brought != uint64(all) || s.Failed != 0 || between.Brought == 0 {
 			t.Errorf("%+v, and after a minute %+v", s, between)
 		}
 		for _, server := range []string{"s0", "s1", "s2", "s3", "s4"} {
@@ -79,6 +82,9 @@ func at(t *testing.T, server string, s *site, has int) {
 
 // Where there are more repositories than can be compared with what others advertise within an hour, they take turns.
 func TestManySurveysTakeTurns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("four hours of 500 repositories")
+	}
 	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {
 		const all = 500
 		tip := w.Commit("one")

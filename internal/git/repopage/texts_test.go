@@ -39,8 +39,9 @@ func TestTextsAreRenderedOnce(t *testing.T) {
 		}
 		now = now.Add(30 * time.Second)
 	}
-	for i := range 1000 {
-		show(fmt.Sprint(i)+long, 2)
+	plain := strings.Repeat("much ", 10_000)
+	for i := range 600 {
+		show(fmt.Sprint(i)+plain, 2)
 		if p.texts.all.Cost() > textsBytes {
 			t.Fatalf("%d bytes", p.texts.all.Cost())
 		}
