@@ -32,14 +32,15 @@ lint: ## gofmt, vet, staticcheck
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 fuzz: ## every fuzz target for FUZZTIME
-	@# A worker that is busy when the time is up makes go test fail without a failing input; that is no finding.
-	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' cmd internal); do \
-	  for t in $$(grep -oE '^func Fuzz[A-Za-z0-9_]+' $$f | cut -c6-); do \
-	    echo "$$(dirname $$f) $$t"; \
-	    go test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x -parallel 2 ./$$(dirname $$f) >/tmp/graspd-fuzz.$$$$ 2>&1 || \
-	      { grep -q 'context deadline exceeded' /tmp/graspd-fuzz.$$$$ && ! grep -qE 'Failing input|panic' /tmp/graspd-fuzz.$$$$; } || \
-	      { cat /tmp/graspd-fuzz.$$$$; rm -f /tmp/graspd-fuzz.$$$$; exit 1; }; \
-	    rm -f /tmp/graspd-fuzz.$$$$; \
+	@# A worker that is busy when the time is up makes a target fail without a failing input; that is no finding.
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cache=$$(go env GOCACHE)/fuzz && \
+	for p in $$(grep -rlE '^func Fuzz' --include='*_test.go' cmd internal | xargs -n 1 dirname | sort -u); do \
+	  go test -c -fuzz=. -o "$$dir/targets" ./$$p || exit 1; \
+	  for t in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go | cut -c6-); do \
+	    echo "$$p $$t"; \
+	    (cd $$p && "$$dir/targets" -test.run '^$$' -test.fuzz "^$$t$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 50x -test.fuzzcachedir "$$cache/$$p" -test.parallel 2) >"$$dir/out" 2>&1 || \
+	      { grep -q 'context deadline exceeded' "$$dir/out" && ! grep -qE 'Failing input|panic' "$$dir/out"; } || \
+	      { cat "$$dir/out"; exit 1; }; \
 	  done; \
 	done
 
