@@ -57,6 +57,9 @@ func backupCommand(ctx context.Context, args []string, std stdio, env environmen
 	} else {
 		err = o.makeDirectory(ctx, rest[0], std)
 	}
+	if errors.Is(err, node.ErrCold) {
+		err = fmt.Errorf("%w: make the backup while the relay runs, or use graspd bucket export", err)
+	}
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}

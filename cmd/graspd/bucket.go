@@ -50,6 +50,18 @@ func openBucket(at *s3.Location) (*node.Bucket, error) {
 	return &node.Bucket{Objects: objects.Watch(b), Name: at.String(), Host: host}, nil
 }
 
+// localPacks returns what is wrong with --git-local.
+func (c *Config) localPacks() []string {
+	switch n := c.Git.Local; {
+	case n == 0:
+	case c.Bucket == nil:
+		return []string{"--git-local: of no effect without --bucket; add that, or leave it out"}
+	case n < c.Git.Limits.Repository:
+		return []string{fmt.Sprintf("--git-local: %s are less than one repository may have (--git-max-repository %s)", sizeText(n), sizeText(c.Git.Limits.Repository))}
+	}
+	return nil
+}
+
 // newNode makes the node. With a bucket it fills an empty data directory before, and one that is too far behind.
 func newNode(ctx context.Context, c node.Config, screen *progress.Screen, log *slog.Logger) (*node.Node, error) {
 	if c.Bucket == nil {
@@ -70,9 +82,6 @@ func newNode(ctx context.Context, c node.Config, screen *progress.Screen, log *s
 	}
 	if err != nil {
 		return nil, err
-	}
-	if c.Git != nil {
-		log.Warn("git data is not in the bucket, and is lost with this disk: it lies in the data directory alone", "dir", node.GitIn(c.Dir))
 	}
 	return n, nil
 }
@@ -104,7 +113,7 @@ type bucketOptions struct {
 func (o *bucketOptions) settings() []setting {
 	return append([]setting{
 		bucketSetting("where the bucket is: "+s3.Form, &o.Bucket),
-		text("from", "", "init: the data directory of a stopped relay, whose events, decisions and key go into the bucket", &o.from).as("DIR"),
+		text("from", "", "init: the data directory of a stopped relay, whose events, git data, decisions and key go into the bucket", &o.from).as("DIR"),
 	}, o.dataSettings()[1:]...) // without the data directory
 }
 
@@ -162,29 +171,40 @@ func (o *bucketOptions) fill(ctx context.Context, b *node.Bucket, std stdio) (er
 	if _, err := os.Stat(node.StoreIn(o.from)); err != nil {
 		return err
 	}
-	p := meterOf(std, o.Quiet, "filling the bucket", "MiB")
+	packs, p := meterOf(std, o.Quiet, "filling the bucket with git data", "MiB"), meterOf(std, o.Quiet, "filling the bucket", "MiB")
+	defer packs.End()
 	defer p.End()
-	before, err := b.Init(ctx, o.from, o.storeOptions(), showBytes(p))
+	before, err := b.Init(ctx, o.from, o.storeOptions(), showBytes(packs), showBytes(p))
+	packs.End()
 	p.End()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "the bucket has the events, the decisions and the key of %s; from now on start graspd serve with --bucket '%s'\n", o.from, b.Name)
+	fmt.Fprintf(std.out, "the bucket has the events, the git data, the decisions and the key of %s; from now on start graspd serve with --bucket '%s'\n", o.from, b.Name)
 	fmt.Fprintf(std.out, "the store as it was is in %s: remove it once the relay runs\n", before)
 	return nil
 }
 
 // export makes a data directory of a bucket.
 func (o *bucketOptions) export(ctx context.Context, b *node.Bucket, dir string, std stdio) error {
-	p := meterOf(std, o.Quiet, "reading the bucket", "MiB")
+	p, packs := meterOf(std, o.Quiet, "reading the bucket", "MiB"), meterOf(std, o.Quiet, "reading git data", "MiB")
 	defer p.End()
-	err := b.Export(ctx, dir, o.storeOptions(), showBytes(p))
+	defer packs.End()
+	wrong, err := b.Export(ctx, dir, o.storeOptions(), showBytes(p), showBytes(packs))
 	p.End()
+	packs.End()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "%s has the events, the decisions and the key of the bucket, and no git data; graspd serve --data %s needs no bucket\n", dir, dir)
-	return nil
+	fmt.Fprintf(std.out, "%s has the events, the git data, the decisions and the key of the bucket; graspd serve --data %s needs no bucket\n", dir, dir)
+	if len(wrong) == 0 {
+		return nil
+	}
+	said := []string{"but git data is lost in the bucket:"}
+	for _, one := range wrong {
+		said = append(said, oneLine(one))
+	}
+	return findings(append(said, "graspd check --repair --data "+dir+" goes on with what is whole"))
 }
 
 // printBucket shows what a bucket has.

@@ -25,6 +25,7 @@ type bucketServer struct {
 	url    string
 	memory *objecttest.Memory
 	away   atomic.Bool
+	awayOf atomic.Pointer[string] // it does not answer for names that have this in them
 	fault  atomic.Pointer[func(objecttest.Request) objecttest.Fault]
 }
 
@@ -39,11 +40,13 @@ func newBucket(t *testing.T) *bucketServer {
 		}
 		return objecttest.Fault{}
 	}
-	s := httptest.NewServer(&s3test.Server{Has: b.memory, Instead: func(w http.ResponseWriter, _ *http.Request) bool {
-		if b.away.Load() {
+	s := httptest.NewServer(&s3test.Server{Has: b.memory, Instead: func(w http.ResponseWriter, r *http.Request) bool {
+		of := b.awayOf.Load()
+		away := b.away.Load() || of != nil && strings.Contains(r.URL.Path, *of)
+		if away {
 			s3test.Refuse(w, http.StatusServiceUnavailable, "SlowDown")
 		}
-		return b.away.Load()
+		return away
 	}})
 	t.Cleanup(s.Close)
 	b.url = "s3://name/prefix?endpoint=" + s.URL + "&region=" + s3test.Region

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/graspd/graspd/internal/base/objects/s3"
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/storecheck"
@@ -34,6 +35,7 @@ func (o *checkOptions) settings() []setting {
 		boolean("repair", "false", "build the store anew from its events, and mend the git data; keep what is damaged beside it", &o.repair),
 		boolean("git", "true", "check the git data too, if there is any", &o.git.wanted),
 		text("git-program", "git", "git that checks the git data: a path, or a name on PATH", &o.git.program).as("PATH"),
+		bucketSetting("the bucket of the relay, whose git data is checked too: "+s3.Form, &o.Bucket),
 	}, o.dataSettings()...)
 }
 
@@ -45,6 +47,9 @@ func checkCommand(ctx context.Context, args []string, std stdio, env environment
 		return err
 	}
 	c, git := &flags.Config, flags.git
+	if git.bucket, err = openBucket(flags.Bucket); err != nil {
+		return unreadable{fmt.Errorf("check: %w", err)}
+	}
 	defer c.restoreOwner(&err)
 	p := meterOf(std, c.Quiet, "checking", "events")
 	defer p.End()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/depot"
 	"github.com/graspd/graspd/internal/git/gitcheck"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/operate/progress"
@@ -19,6 +20,7 @@ import (
 type gitCheck struct {
 	wanted  bool
 	program string
+	bucket  *node.Bucket // nil: what lies in a bucket is not looked at
 	meter   *progress.Meter
 }
 
@@ -32,6 +34,9 @@ func (g gitCheck) check(ctx context.Context, c *Config, std stdio, s *store.Stor
 		}
 		fmt.Fprintf(std.out, "%s with %s and %s of packs\n", safetext.Number(r.Repositories, "repository", "repositories"), safetext.Number(r.Refs, "ref", "refs"),
 			megabytes(r.Bytes))
+		if r.Elsewhere > 0 && g.bucket == nil {
+			fmt.Fprintf(std.out, "the git data of %s is in a bucket, and was not looked at: --bucket has it checked\n", safetext.Number(r.Elsewhere, "repository", "repositories"))
+		}
 		if r.Behind > 0 {
 			fmt.Fprintf(std.out, "the files of %s are older than the refs: the next start writes them\n", safetext.Number(r.Behind, "repository", "repositories"))
 		}
@@ -95,8 +100,11 @@ func (g gitCheck) on(ctx context.Context, c *Config, s *store.Store, readOnly bo
 		return err
 	}
 	defer func() { err = errors.Join(err, disk.Close()) }()
-	return do(gitcheck.Config{Store: s, Disk: disk, Rand: rand.Reader, Now: time.Now,
-		Progress: func(done, all int64) { g.meter.Show(done, all, done) }})
+	o := gitcheck.Config{Store: s, Disk: disk, Rand: rand.Reader, Now: time.Now, Progress: func(done, all int64) { g.meter.Show(done, all, done) }}
+	if g.bucket != nil {
+		o.Depot = depot.New(depot.Config{Objects: g.bucket.Objects, Rows: s})
+	}
+	return do(o)
 }
 
 // megabytes writes a number of bytes in MiB, rounded up.

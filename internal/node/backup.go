@@ -18,7 +18,7 @@ import (
 func CopyClosed(data, dir string, o store.Options) error {
 	o.Dir = StoreIn(data)
 	return copyData(data, dir, func(to string) error {
-		return store.CopyClosed(o, StoreIn(to), func() error { return copyClosedGit(data, to) })
+		return store.CopyClosed(o, StoreIn(to), func() error { return copyClosedGit(data, to, o) })
 	})
 }
 
@@ -107,12 +107,16 @@ func (n *Node) Backup(dir string) error {
 	return nil
 }
 
-// copyContent copies the store and the git data into a directory.
+// copyContent copies the store and the git data into a directory. The copy belongs to no bucket: it is for when that is gone.
 func (n *Node) copyContent(ctx context.Context, to string) error {
 	if err := n.Store.Copy(StoreIn(to)); err != nil {
 		return err
 	}
-	return n.copyGit(ctx, to)
+	if err := n.copyGit(ctx, to); err != nil || n.bucket == nil {
+		return err
+	}
+	o := n.cfg.Store
+	return standAlone(ctx, to, store.Options{FS: o.FS, Now: n.cfg.Now, Floor: o.Floor, InodeFloor: o.InodeFloor})
 }
 
 // backupPatience is how long a stop waits for a backup.

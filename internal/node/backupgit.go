@@ -3,24 +3,27 @@ package node
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/git/hosting"
 )
 
-// copyClosedGit copies the repositories of a data directory that no node has open, if it has any.
-func copyClosedGit(data, to string) error {
-	if _, err := os.Stat(GitIn(data)); errors.Is(err, fs.ErrNotExist) {
-		return nil
+// copyClosedGit copies the repositories of a data directory that no node has open, if it has any. The copy belongs to no bucket: it fails with ErrCold
+// where the directory has not all that is in one.
+func copyClosedGit(data, to string, o store.Options) error {
+	disk, err := gitDataIn(data)
+	if err == nil && disk != nil {
+		err = errors.Join(disk.Copy(context.Background(), GitIn(to)), disk.Close())
 	}
-	disk, err := gitrepo.Open(gitrepo.Config{Dir: GitIn(data), ReadOnly: true}) // nothing is run
-	if err != nil {
+	o.Dir = StoreIn(to)
+	if at, bad := store.PlaceIn(o); err != nil || bad != nil || at.Position == 0 { // a store that cannot be opened is copied as it is
 		return err
 	}
-	return errors.Join(disk.Copy(context.Background(), GitIn(to)), disk.Close())
+	if err := inDirectory(to, o); err != nil {
+		return err
+	}
+	return standAlone(context.Background(), to, o)
 }
 
 // copyGit copies the repositories while they are used. It comes after the copy of the store, so that the repositories have at least what
@@ -42,5 +45,9 @@ func (n *Node) copyGit(ctx context.Context, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(hosting.RefsAsOf(copied, n.Store, disk), disk.Close())
+	err = hosting.RefsAsOf(copied, n.Store, disk)
+	if err == nil && n.kept != nil {
+		err = n.kept.Copied(copied, n.Store, disk)
+	}
+	return errors.Join(err, disk.Close())
 }

@@ -25,9 +25,10 @@ const (
 // initWord is the word of the snapshot of Init, so that one that was interrupted goes on where it was.
 const initWord = "init"
 
-// Init puts the store of a data directory, which no node has open, into an empty bucket, and has the directory belong to that: its store stays
-// beside, under the name that Init returns. An Init that was interrupted may be begun again. It fails with ErrHasLog where the bucket has a relay.
-func (b *Bucket) Init(ctx context.Context, data string, o store.Options, show func(done, all int64)) (before string, err error) {
+// Init puts the store and the git data of a data directory, which no node has open, into an empty bucket, and has the directory belong to that: its
+// store stays beside, under the name that Init returns. packs and show hear how many bytes of each are there. An Init that was interrupted may be begun
+// again. It fails with ErrHasLog where the bucket has a relay.
+func (b *Bucket) Init(ctx context.Context, data string, o store.Options, packs, show func(done, all int64)) (before string, err error) {
 	if err := objects.Try(ctx, b.Objects, "trial/"+trialWord()+"-"); err != nil {
 		return "", err
 	}
@@ -48,7 +49,7 @@ func (b *Bucket) Init(ctx context.Context, data string, o store.Options, show fu
 		}
 		return swapIn(data)
 	}
-	err = b.fill(ctx, s, data, show)
+	err = b.fill(ctx, s, data, packs, show)
 	if err = errors.Join(err, s.Close()); err != nil {
 		return "", err
 	}
@@ -56,12 +57,15 @@ func (b *Bucket) Init(ctx context.Context, data string, o store.Options, show fu
 }
 
 // fill puts a copy of a store into the bucket. The copy, which then belongs to the bucket's log, stays in initDir.
-func (b *Bucket) fill(ctx context.Context, s *store.Store, data string, show func(done, all int64)) error {
+func (b *Bucket) fill(ctx context.Context, s *store.Store, data string, packs, show func(done, all int64)) error {
 	dir := filepath.Join(data, initDir)
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
 	if err := s.Copy(dir); err != nil {
+		return err
+	}
+	if err := b.putPacks(ctx, data, dir, packs); err != nil {
 		return err
 	}
 	first, err := store.Enlist(store.Options{Dir: dir}, newLeader(b, "", time.Now()))
@@ -125,16 +129,17 @@ func swapIn(data string) (before string, err error) {
 	return before, syncDir(data)
 }
 
-// Export makes a data directory of what a bucket has of a relay: a complete one without git data, which belongs to no bucket.
-func (b *Bucket) Export(ctx context.Context, dir string, o store.Options, show func(done, all int64)) error {
+// Export makes a data directory of what a bucket has of a relay: a complete one, which belongs to no bucket. show and packs hear how many bytes of the
+// store and of the git data have come. wrong says of which repositories not all has come.
+func (b *Bucket) Export(ctx context.Context, dir string, o store.Options, show, packs func(done, all int64)) (wrong []error, err error) {
 	there, err := b.see(ctx)
 	if err == nil && !there.log {
 		err = ErrNoBucket
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return NewCopy(dir, func(partial string) error {
+	err = NewCopy(dir, func(partial string) error {
 		if there.snapshots {
 			if err := b.restore(ctx, Config{Dir: partial, Store: o}.withDefaults(), show); err != nil {
 				return err
@@ -145,11 +150,11 @@ func (b *Bucket) Export(ctx context.Context, dir string, o store.Options, show f
 		if err != nil {
 			return err
 		}
-		if err := s.Close(); err != nil {
+		wrong, err = b.bringPacks(ctx, s, partial, o.Floor, packs)
+		if err = errors.Join(err, s.Close()); err != nil {
 			return err
 		}
-		o.Dir = StoreIn(partial)
-		if err := store.StandAlone(o); err != nil {
+		if err := standAlone(ctx, partial, o); err != nil {
 			return err
 		}
 		key, err := b.readKey(ctx)
@@ -158,6 +163,7 @@ func (b *Bucket) Export(ctx context.Context, dir string, o store.Options, show f
 		}
 		return NewKeyFile(filepath.Join(partial, keyFile), key)
 	})
+	return wrong, err
 }
 
 // BucketStatus says what a bucket has of a relay.

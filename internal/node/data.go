@@ -20,8 +20,11 @@ func StoreIn(dir string) string { return filepath.Join(dir, "store") }
 // OpenStore opens the store in a data directory, without rules and without anything that follows the store.
 func OpenStore(dir string, o store.Options) (*store.Store, error) {
 	o.Dir = StoreIn(dir)
-	return store.Open(o)
+	return openStoreAt(o)
 }
+
+// openStoreAt opens a store wherever it is.
+func openStoreAt(o store.Options) (*store.Store, error) { return store.Open(o) }
 
 // OpenDoor opens the store and the door in front of it, and nothing else: for events that a command brings in while nobody is served. None
 // of them waits for git data. The caller closes the store.

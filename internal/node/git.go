@@ -10,6 +10,7 @@ import (
 
 	"github.com/graspd/graspd/internal/base/publicnet"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/git/depot"
 	"github.com/graspd/graspd/internal/git/gitfetch"
 	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/gitproc"
@@ -29,6 +30,7 @@ type Git struct {
 	Processes    int                  // how many packs git makes for clients at once; 0 is twice the processors
 	Limits       hosting.Limits       // of what is stored
 	Cache        int64                // bytes of packs to keep for clients that ask for the same; below 0 none, 0 is githttp.DefaultCacheBytes
+	Local        int64                // with a bucket, bytes of packs on the disk at most; 0 is no bound but the disk
 	Disk         gitrepo.Repositories // nil is the data directory, by git
 	Contributors bool                 // people push pull requests to /prs/<signer npub>/<identifier>.git (GRASP-06)
 	Sync         *GitSync             // nil: the node fetches no git data
@@ -55,7 +57,16 @@ func (n *Node) openGit() (err error) {
 	if n.git, err = gitproc.Open(context.Background(), gitproc.Config{Program: c.Git.Program, Fetches: c.Git.Processes}); err != nil {
 		return err
 	}
-	n.disk, err = gitrepo.Open(gitrepo.Config{Dir: GitIn(c.Dir), Git: n.git, Now: c.Now, Logger: c.Logger.With("component", "git")})
+	at := gitrepo.Config{Dir: GitIn(c.Dir), Git: n.git, Now: c.Now, Logger: c.Logger.With("component", "git")}
+	if n.bucket == nil {
+		n.disk, err = gitrepo.Open(at)
+		return err
+	}
+	packs := depot.New(depot.Config{Objects: c.Bucket.Objects, Rows: n.Store, Term: n.Store.LogPlace().Term, Now: c.Now})
+	at.Depot, at.Local, at.Room = packs, c.Git.Local, n.gitRoom
+	if n.disk, err = gitrepo.Open(at); err == nil {
+		n.kept = hosting.NewKept(packs, n.disk)
+	}
 	return err
 }
 
@@ -68,7 +79,7 @@ func (n *Node) hosting() hosting.Config {
 	}
 	h := hosting.Config{
 		Closed: c.Archive != nil && c.Archive.ReadOnly,
-		Disk:   disk, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Private: c.Private != nil, Limits: c.Git.Limits, Now: c.Now,
+		Disk:   disk, Kept: n.kept, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Private: c.Private != nil, Limits: c.Git.Limits, Now: c.Now,
 		Logger: c.Logger.With("component", "hosting"), Faults: n.faults, Contributors: c.Git.Contributors, Room: n.gitRoom, Space: n.gitDisk, Trusts: n.trusts,
 	}
 	h.Ledger = hosting.NewLedger(h)

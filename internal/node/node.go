@@ -15,6 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/git/gitrepo"
+	"github.com/graspd/graspd/internal/git/hosting"
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/operate/backup"
 	"github.com/graspd/graspd/internal/operate/nip86"
@@ -56,7 +57,7 @@ type Config struct {
 	Sync        *Sync                    // nil: the node fetches nothing from other relays
 	Private     *Private                 // nil: the node serves everybody
 	Backups     *Backups                 // nil: the node makes none by itself
-	Bucket      *Bucket                  // nil: what the node has is in Dir alone; else Prepare comes before New
+	Bucket      *Bucket                  // nil: what the node has is in Dir alone; else Prepare comes before New, and Dir has copies
 	Mailboxes   bool                     // the node asks the relays to which participants write (GRASP-03)
 	Archive     *Archive                 // how to keep what Lists.Archive names; nil: not at all
 	Identity    func() (Identity, error) // New calls it once the store is open; nil: the key in Dir
@@ -99,6 +100,7 @@ type Node struct {
 	start   time.Time
 	git     *gitproc.Git    // nil as the disk is
 	disk    *gitrepo.Disk   // nil without Git, and where Git brings its own
+	kept    *hosting.Kept   // nil where packs lie on the disk alone
 	circle  *members.Circle // nil where everybody is served
 	peers   *members.Peers  // nil where everybody is served
 	copying chan struct{}   // full while a backup is under way

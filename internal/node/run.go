@@ -73,8 +73,14 @@ func (n *Node) parts(l Listeners) []part {
 	return parts
 }
 
-// Run serves until ctx ends or a part fails, and then ends the parts one after another. Run closes the listeners.
+// Run serves until ctx ends or a part fails, and then ends the parts one after another. Run closes the listeners. With a bucket it first has all on the
+// disk by which is decided.
 func (n *Node) Run(ctx context.Context, l Listeners) error {
+	if n.kept != nil {
+		if err := n.bucket.readyPacks(ctx, n.kept); err != nil {
+			return errors.Join(err, l.Close())
+		}
+	}
 	g, over := errgroup.WithContext(ctx)
 	type running struct {
 		stop context.CancelFunc

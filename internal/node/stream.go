@@ -21,7 +21,7 @@ func StreamClosed(ctx context.Context, data string, o store.Options, begin backu
 	return streamed(ctx, data, begin, func(to string, then func() error) error {
 		o.Dir = StoreIn(data)
 		return store.CopyClosed(o, StoreIn(to), func() error {
-			if err := copyClosedGit(data, to); err != nil {
+			if err := copyClosedGit(data, to, o); err != nil {
 				return err
 			}
 			return then() // before anybody else may open it

@@ -118,7 +118,7 @@ func (m *machine) supervise() {
 			m.mu.Unlock()
 			return
 		}
-		m.process = exec.Command(binary, "serve", "--git=false", "--sync=false", "--listen", m.listen, "--admin-listen", m.admin, "--data", m.dir, "--domain", domain, "--disk-floor", "0", "--bucket", m.bucket)
+		m.process = exec.Command(binary, "serve", "--sync=false", "--listen", m.listen, "--admin-listen", m.admin, "--data", m.dir, "--domain", domain, "--disk-floor", "0", "--bucket", m.bucket)
 		m.process.Stdout, m.process.Stderr = &m.logs, &m.logs
 		if err := m.process.Start(); err != nil {
 			m.t.Error(err)
@@ -263,7 +263,7 @@ func missing(t *testing.T, m *machine, events []*nostr.Event) (lost []string) {
 }
 
 // TestAMachineLosesItsDisk: one machine with a bucket behind a bad proxy is killed again and again while people publish, mostly with its data
-// directory, which also goes while it runs. Whatever heard OK is there, on an empty disk, with the same key.
+// directory, which also goes while it runs. Whatever heard OK, and whatever git said ok to, is there, on an empty disk, with the same key.
 func TestAMachineLosesItsDisk(t *testing.T) {
 	s := begin(t)
 	p, address := newProxy(t, s.address)
@@ -291,6 +291,10 @@ func TestAMachineLosesItsDisk(t *testing.T) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	acked := []*nostr.Event{project}
+	repositories := []*repository{newRepository(t, "first"), newRepository(t, "second")}
+	for _, r := range repositories {
+		all.Go(func() { r.pushes(ctx, m) })
+	}
 	for n := range 4 {
 		all.Go(func() {
 			mine := m.writer(ctx, 2+n)
@@ -326,11 +330,16 @@ func TestAMachineLosesItsDisk(t *testing.T) {
 	if lost := missing(t, last, acked); len(lost) > 0 {
 		t.Errorf("%d of %d events that heard OK are gone: %.3q\n%s", len(lost), len(acked), lost, logs)
 	}
+	pushes := 0
+	for _, r := range repositories {
+		r.isThere(t, last)
+		pushes += r.pushed
+	}
 	last.stop()
 	if got := command(t, "key", "--data", last.dir); got != key {
 		t.Error("it has another key")
 	}
-	if out := command(t, "check", "--data", last.dir); !strings.Contains(out, "sound") {
+	if out := command(t, "check", "--data", last.dir, "--bucket", last.bucket); !strings.Contains(out, "sound") {
 		t.Error(out)
 	}
 	alone := filepath.Join(t.TempDir(), "alone")
@@ -338,9 +347,12 @@ func TestAMachineLosesItsDisk(t *testing.T) {
 	if here, there := command(t, "export", "--data", last.dir), command(t, "export", "--data", alone); here != there {
 		t.Error("an export of the bucket has something else")
 	}
+	if out := command(t, "check", "--data", alone); !strings.Contains(out, "sound") {
+		t.Error(out)
+	}
 	status := command(t, "bucket", "status", "--bucket", last.bucket)
-	t.Logf("%d events heard OK, %d kills, %d of them with the disk, %d starts, %d requests\n%s", len(acked), kills, burnt, m.starts, p.requests.Load(), status)
-	if len(acked) < 10 || burnt < 2 || !strings.Contains(status, "snapshot: position") || !m.logs.has("the data directory is filled from the bucket") {
+	t.Logf("%d events heard OK, %d pushes ok, %d kills, %d of them with the disk, %d starts, %d requests\n%s", len(acked), pushes, kills, burnt, m.starts, p.requests.Load(), status)
+	if len(acked) < 10 || pushes < 4 || burnt < 2 || !strings.Contains(status, "snapshot: position") || !m.logs.has("the data directory is filled from the bucket") {
 		t.Errorf("that proves little\n%s", logs)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -31,6 +32,10 @@ type Config struct {
 	Rand    io.Reader        // of the names of objects; nil is the system's
 	Now     func() time.Time // nil is time.Now
 	Pause   time.Duration    // before a request is made again that failed (objects.Patient)
+
+	// Again names the objects of a pack by what they have, so that who puts it once more finds them there. It is for whoever fills a store that
+	// nobody else uses.
+	Again bool
 }
 
 // Depot has the packs of all repositories. Any number of goroutines may use it.
@@ -40,6 +45,7 @@ type Depot struct {
 	mu     sync.Mutex     // guards what follows
 	under  map[string]int // objects that were put and of which nothing is decided yet, by the beginnings of their names
 	lately map[refdb.PackName]latest
+	hurt   map[string]string // objects that were not as they were put when they were fetched last, and what is wrong with them; at most hurtKept
 }
 
 // latest is a pack that was put lately: repositories that one state rules get the same packs, one after the other.
@@ -52,6 +58,7 @@ type latest struct {
 const (
 	latelyFor  = 10 * time.Minute
 	latelyKept = 1024
+	hurtKept   = 1000
 )
 
 // New makes a Depot.
@@ -63,7 +70,7 @@ func New(c Config) *Depot {
 		c.Now = time.Now
 	}
 	c.Objects = objects.Patient{Store: c.Objects, Wait: c.Pause}
-	return &Depot{c: c, under: map[string]int{}, lately: map[refdb.PackName]latest{}}
+	return &Depot{c: c, under: map[string]int{}, lately: map[refdb.PackName]latest{}, hurt: map[string]string{}}
 }
 
 // ErrUnanswered says that the object store refuses what it is asked, or does not answer.
@@ -166,7 +173,21 @@ func (d *Depot) describe(ctx context.Context, x gitrepo.Packed) (p refdb.Pack, e
 		}
 		p.Files = append(p.Files, f)
 	}
+	if d.c.Again {
+		p.Random = named(p.Files)
+	}
 	return p, nil
+}
+
+// named makes a name of what files have.
+func named(files []refdb.File) (name [16]byte) {
+	h := sha256.New()
+	for _, f := range files {
+		h.Write([]byte(f.Suffix))
+		h.Write(f.Sum[:])
+	}
+	copy(name[:], h.Sum(nil))
+	return name
 }
 
 func hashFile(ctx context.Context, x gitrepo.Packed, suffix string) (n int64, sum [sha256.Size]byte, err error) {
@@ -198,6 +219,9 @@ func (d *Depot) putFiles(ctx context.Context, x gitrepo.Packed, p refdb.Pack) er
 	all, ctx := errgroup.WithContext(ctx)
 	for _, f := range p.Files {
 		all.Go(func() error {
+			if there, err := d.there(ctx, p, f); there || err != nil {
+				return err
+			}
 			file, err := x.Open(f.Suffix)
 			if err != nil {
 				return err
@@ -207,6 +231,18 @@ func (d *Depot) putFiles(ctx context.Context, x gitrepo.Packed, p refdb.Pack) er
 		})
 	}
 	return all.Wait()
+}
+
+// there reports whether an object is there that is named by what it has.
+func (d *Depot) there(ctx context.Context, p refdb.Pack, f refdb.File) (bool, error) {
+	if !d.c.Again {
+		return false, nil
+	}
+	info, err := d.c.Objects.Head(ctx, p.Object()+f.Suffix)
+	if errors.Is(err, objects.ErrNone) {
+		return false, nil
+	}
+	return err == nil && info.Size == f.Bytes, err
 }
 
 // Where a file is fetched: in parts of so many bytes, so many at once.
@@ -227,10 +263,35 @@ func (d *Depot) Fetch(ctx context.Context, p refdb.Pack, f refdb.File, to gitrep
 	if err == nil {
 		err = d.proves(ctx, f, to)
 	}
+	d.came(p.Object()+f.Suffix, err)
 	if err != nil {
 		return fmt.Errorf("%s%s: %w", p.Object(), f.Suffix, err)
 	}
 	return nil
+}
+
+// came remembers how the fetch of an object has ended.
+func (d *Depot) came(name string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err == nil:
+		delete(d.hurt, name)
+	case errors.Is(err, ErrDamaged) && len(d.hurt) < hurtKept:
+		d.hurt[name] = err.Error()
+	}
+}
+
+// Damaged returns how many objects were not as they were put when somebody needed them last, and the first of these with what is wrong with it. It knows
+// only what was fetched since the start.
+func (d *Depot) Damaged() (n int, first string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.hurt) == 0 {
+		return 0, ""
+	}
+	name := slices.Min(slices.Collect(maps.Keys(d.hurt)))
+	return len(d.hurt), name + ": " + d.hurt[name]
 }
 
 func (d *Depot) fetchPart(ctx context.Context, name string, at int64, n int, to io.WriterAt) error {

@@ -170,7 +170,7 @@ func TestDamagedObjects(t *testing.T) {
 	} {
 		m := new(objecttest.Memory)
 		d := over(t, m)
-		x, _ := packed(t, 3, 30)
+		x, body := packed(t, 3, 30)
 		put, done, err := d.Put(t.Context(), []gitrepo.Packed{x})
 		if err != nil {
 			t.Fatal(err)
@@ -191,6 +191,21 @@ func TestDamagedObjects(t *testing.T) {
 		}
 		if _, err := fetched(t, d, put[0], 0); !errors.Is(err, depot.ErrDamaged) && name != "longer" {
 			t.Errorf("%s: %v", name, err)
+		}
+		if n, first := d.Damaged(); name != "longer" && (n != 1 || !strings.HasPrefix(first, object+": ")) {
+			t.Errorf("%s: %d are damaged, %s", name, n, first)
+		}
+		if err := m.Delete(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := m.Put(t.Context(), object, bytes.NewReader(body)); o != objects.Done {
+			t.Fatal(err)
+		}
+		if _, err := fetched(t, d, put[0], 0); err != nil {
+			t.Errorf("%s: once it is whole again: %v", name, err)
+		}
+		if n, first := d.Damaged(); n != 0 {
+			t.Errorf("%s: %d are still damaged, %s", name, n, first)
 		}
 	}
 }
@@ -266,4 +281,50 @@ func (c counting) Get(ctx context.Context, name string, from int64, n int) ([]by
 	c.add(1)
 	defer c.add(-1)
 	return c.Memory.Get(ctx, name, from, n)
+}
+
+// TestPutAgain: who fills a store finds there what an earlier try has put, by what it has; another file of a pack is another object.
+func TestPutAgain(t *testing.T) {
+	m, puts := new(objecttest.Memory), 0
+	m.Fault = func(q objecttest.Request) objecttest.Fault {
+		if q.Op == "put" {
+			puts++
+		}
+		return objecttest.Fault{}
+	}
+	x, body := packed(t, 3, 100)
+	var first refdb.Pack
+	for try := range 3 {
+		d := depot.New(depot.Config{Objects: m, Again: true, Pause: time.Microsecond})
+		if try == 2 { // other bytes, as an index may have for one pack
+			other := t.TempDir()
+			for suffix, b := range map[string][]byte{".pack": body, ".idx": {3, 1, 9}} {
+				if err := os.WriteFile(filepath.Join(other, "x"+suffix), b, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			x.In = os.DirFS(other)
+		}
+		puts = 0
+		put, done, err := d.Put(t.Context(), []gitrepo.Packed{x})
+		if done(); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case try == 0:
+			first = put[0]
+		case try == 1 && (put[0].Object() != first.Object() || puts != 0):
+			t.Errorf("%d are put again, as %s and not %s", puts, put[0].Object(), first.Object())
+		case try == 2 && (put[0].Object() == first.Object() || puts != 2):
+			t.Errorf("another index has the name of the first one, %d puts", puts)
+		}
+		for i, want := range [][]byte{body, {3, 1, 2}} {
+			if try == 2 && i == 1 {
+				want = []byte{3, 1, 9}
+			}
+			if got, err := fetched(t, d, put[0], i); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("file %d of try %d: %v", i, try, err)
+			}
+		}
+	}
 }

@@ -661,3 +661,40 @@ func packs1(s *shelf, of gitrepo.ID, d *gitrepo.Disk, _ string) (out []gitrepo.P
 	}
 	return out
 }
+
+// TestIndexesNeedRoom: a disk without any takes none, and it is told how much of a repository is away.
+func TestIndexesNeedRoom(t *testing.T) {
+	t.Parallel()
+	full := false
+	d, s, dir := keptDisk(t, gitrepo.Config{Room: func() error {
+		if full {
+			return errors.New("full")
+		}
+		return nil
+	}})
+	manyKept(t, d, s, some(1), newClone(t), "main", 2)
+	m := s.has[some(1)]
+	away := func(want int64) {
+		t.Helper()
+		if n, err := d.Away(some(1), m); err != nil || n != want {
+			t.Errorf("%d bytes are away, not %d: %v", n, want, err)
+		}
+	}
+	away(0)
+	wipeOut(t, dir, some(1))
+	away(m.Bytes())
+	full = true
+	if err := d.Local().Restore(t.Context(), some(1)); !errors.Is(err, gitrepo.ErrNoSpace) {
+		t.Error(err)
+	}
+	away(m.Bytes())
+	full = false
+	if err := d.Local().Restore(t.Context(), some(1)); err != nil {
+		t.Error(err)
+	}
+	var indexes int64
+	for _, p := range m {
+		indexes += p.Files[len(p.Files)-1].Bytes
+	}
+	away(m.Bytes() - indexes)
+}

@@ -211,37 +211,50 @@ func (l *Local) fetch(ctx context.Context, repo ID, x *fetch, lacks []lack, by f
 
 // fetchable returns the files of a repository's packs that are not on this disk. Indexes come last: they lead readers to the others.
 func (l *Local) fetchable(repo ID) (lacks []lack, err error) {
-	d := l.d
-	m, err := d.depot.Manifest(repo)
+	m, err := l.d.depot.Manifest(repo)
 	if err != nil || len(m) == 0 {
 		return nil, err
 	}
-	_, unlock := d.inUse.lock(repo)
-	defer unlock()
-	for _, p := range m {
-		for _, x := range p.Files {
-			there, err := l.has(repo, p, x)
-			if err != nil {
-				return nil, err
-			}
-			if !there {
-				lacks = append(lacks, lack{p, x})
-			}
-		}
+	if lacks, err = l.d.lacking(repo, m); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(lacks, func(a, b lack) int { return turn(a.file.Suffix) - turn(b.file.Suffix) })
 	return lacks, nil
 }
 
+// lacking returns the files of a manifest's packs that are not on this disk.
+func (d *Disk) lacking(repo ID, m refdb.Manifest) (lacks []lack, err error) {
+	_, unlock := d.inUse.lock(repo)
+	defer unlock()
+	for _, p := range m {
+		for _, x := range p.Files {
+			bytes, err := d.dir.length(fileOf(repo, p, x.Suffix))
+			if err != nil {
+				return nil, err
+			}
+			if bytes != x.Bytes {
+				lacks = append(lacks, lack{p, x})
+			}
+		}
+	}
+	return lacks, nil
+}
+
+// Away returns how many bytes of a manifest's packs are not on this disk.
+func (d *Disk) Away(repo ID, m refdb.Manifest) (bytes int64, err error) {
+	lacks, err := d.lacking(repo, m)
+	for _, x := range lacks {
+		bytes += x.file.Bytes
+	}
+	if err != nil {
+		err = fmt.Errorf("packs of repository %s: %w", repo, err)
+	}
+	return bytes, err
+}
+
 // fileOf returns the name of a pack's file on this disk.
 func fileOf(repo ID, p refdb.Pack, suffix string) string {
 	return repo.path() + "/objects/pack/" + p.Name.String() + suffix
-}
-
-// has reports whether a file of a pack is on this disk, with its length. The caller holds the repository's lock.
-func (l *Local) has(repo ID, p refdb.Pack, x refdb.File) (bool, error) {
-	bytes, err := l.d.dir.length(fileOf(repo, p, x.Suffix))
-	return bytes == x.Bytes, err
 }
 
 // file brings one file, whole and durable under another name before it has its own.
@@ -285,12 +298,18 @@ func (l *Local) place(repo ID, x lack, from string) error {
 }
 
 // Restore makes the directory of a repository, as far as it is not there, with the indexes of its packs, by which is decided what is here. The packs
-// come when somebody reads them, and Project writes the files of refs.
+// come when somebody reads them, and Project writes the files of refs. Nothing bounds the indexes but the room on the disk: those of all repositories
+// have to be here.
 func (l *Local) Restore(ctx context.Context, repo ID) error {
 	d := l.d
 	lacks, err := l.fetchable(repo)
 	for _, x := range lacks {
-		if x.file.Suffix == ".idx" && err == nil {
+		if x.file.Suffix != ".idx" || err != nil {
+			continue
+		}
+		if full := l.room(); full != nil {
+			err = fmt.Errorf("%w: there is no room for the index of a pack: %w", ErrNoSpace, full)
+		} else {
 			err = l.file(ctx, repo, x)
 		}
 	}
@@ -303,6 +322,13 @@ func (l *Local) Restore(ctx context.Context, repo ID) error {
 		return fmt.Errorf("restoring repository %s: %w", repo, err)
 	}
 	return nil
+}
+
+// Bytes returns how many bytes of packs are on this disk, or on their way, but for indexes.
+func (l *Local) Bytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes
 }
 
 // weigh counts what a repository has on this disk, but for indexes.

@@ -17,6 +17,7 @@ import (
 	"github.com/graspd/graspd/internal/base/objects/objecttest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/refdb"
+	"github.com/graspd/graspd/internal/git/depot"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/git/hosting"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
@@ -447,4 +448,93 @@ func TestUploadsAreThereAfterARestart(t *testing.T) {
 		clone.must("fetch", "-q", "origin", "refs/nostr/"+e.ID.String())
 	}
 	clone.must("fsck", "--full")
+}
+
+// TestWhatTheDiskAloneHas goes into the object store at the start, and is there on an empty disk; what is lost of one repository is told, and holds up
+// no other.
+func TestWhatTheDiskAloneHas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hosting.Limits{})
+	const n = 20
+	var tips []string
+	url := func(i int) string { return w.service.CloneURL(key(1), fmt.Sprint("tool", i)) }
+	for i := range n {
+		d := fmt.Sprint("tool", i)
+		repo, r := w.announce(1, d, now), w.newRepo()
+		tips = append(tips, r.commit(d))
+		w.state(1, d, now, "refs/heads/main", tips[i])
+		r.must("push", "-q", w.cloneURL(repo), "main")
+	}
+	lost := filepath.Join(w.dir, filepath.FromSlash(gitrepo.ID(w.row(1, "tool7").Dir).In("")))
+	if err := os.RemoveAll(lost); err != nil {
+		t.Fatal(err)
+	}
+	m := new(objecttest.Memory)
+	puts := 0
+	m.Fault = func(q objecttest.Request) objecttest.Fault {
+		if q.Op == "put" {
+			puts++
+		}
+		return objecttest.Fault{Lost: q.Op == "put" && puts > 10 && puts < 50}
+	}
+	w.has.objects = m
+	w.restart(false, false)
+	if len(w.wrong) != 1 || !strings.Contains(w.wrong[0].Error(), ":tool7: its git data is neither on this disk nor in the object store") {
+		t.Errorf("%q", w.wrong)
+	}
+	w.restart(false, true)
+	for i, tip := range tips {
+		d := fmt.Sprint("tool", i)
+		if got, want := w.row(1, d).Bytes, w.manifest(1, d).Bytes(); i != 7 && got != want {
+			t.Errorf("%s counts %d bytes, and its packs have %d", d, got, want)
+		}
+		if i != 7 && !w.wholly(url(i), tip) {
+			t.Errorf("%s is not here", d)
+		}
+	}
+	if len(w.wrong) != 1 {
+		t.Errorf("the second start says %q", w.wrong)
+	}
+	// Without the object store, the directory says again which packs there are.
+	wrong, err := w.kept.Whole(t.Context(), w.store, nil)
+	if err != nil || len(wrong) != 1 {
+		t.Errorf("%q, %v", wrong, err)
+	}
+	if err := hosting.Alone(t.Context(), w.store); err != nil {
+		t.Fatal(err)
+	}
+	w.has.objects = nil
+	w.restart(false, false)
+	for i, tip := range tips {
+		if i != 7 && !w.wholly(url(i), tip) {
+			t.Errorf("tool%d is not here without the object store", i)
+		}
+	}
+}
+
+// TestAStartWithADamagedIndex: it is told, and all other repositories are served.
+func TestAStartWithADamagedIndex(t *testing.T) {
+	t.Parallel()
+	m := new(objecttest.Memory)
+	w := keeping(t, m, 0)
+	var tips []string
+	for _, d := range []string{"tool", "other"} {
+		repo, r := w.announce(1, d, now), w.newRepo()
+		tips = append(tips, r.commit(d))
+		w.state(1, d, now, "refs/heads/main", tips[len(tips)-1])
+		r.must("push", "-q", w.cloneURL(repo), "main")
+	}
+	if err := m.Delete(t.Context(), w.manifest(1, "tool")[0].Object()+".idx"); err != nil {
+		t.Fatal(err)
+	}
+	w.restart(false, true)
+	if len(w.wrong) != 1 || !strings.Contains(w.wrong[0].Error(), ":tool: ") || !errors.Is(w.wrong[0], depot.ErrDamaged) {
+		t.Errorf("%q", w.wrong)
+	}
+	if !w.wholly(w.service.CloneURL(key(1), "other"), tips[1]) {
+		t.Error("the other one is not here")
+	}
+	if w.wholly(w.service.CloneURL(key(1), "tool"), tips[0]) {
+		t.Error("the damaged one is whole")
+	}
 }

@@ -3,6 +3,8 @@ package hosting
 import (
 	"context"
 	"errors"
+	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/graspd/graspd/internal/events/ingest"
@@ -18,7 +20,27 @@ const (
 	inTrash      = 24 * time.Hour      // for which an object that no manifest has stays
 	removedFor   = 30 * 24 * time.Hour // for which the packs of a removed repository stay
 	trashAtOnce  = 1000                // objects in one commit
+	trashedMost  = 100_000             // objects that one look puts into the trash, or removes; the next one goes on
 )
+
+// nameSet has names of objects by their hashes, eight bytes each: there are as many as packs. Where two names share a hash, which hardly ever happens and
+// is another pair at each look, an object stays a day longer.
+type nameSet struct {
+	seed   maphash.Seed
+	hashes []uint64
+}
+
+func newNameSet() *nameSet { return &nameSet{seed: maphash.MakeSeed()} }
+
+func (s *nameSet) add(name string) { s.hashes = append(s.hashes, maphash.String(s.seed, name)) }
+
+// has reports whether a name is there. The caller has called done after the last add.
+func (s *nameSet) has(name string) bool {
+	_, is := slices.BinarySearch(s.hashes, maphash.String(s.seed, name))
+	return is
+}
+
+func (s *nameSet) done() { slices.Sort(s.hashes) }
 
 // comparison holds the objects of packs against the manifests.
 type comparison struct {
@@ -62,17 +84,17 @@ func (x comparison) unnamed(ctx context.Context) (out []string, err error) {
 			return nil, err
 		}
 		for _, name := range names {
-			if !before[name] && !x.kept.Depot.Held(name) { // asked before the manifests are read: it is in one by then, or never will be
+			if !before.has(name) && !x.kept.Depot.Held(name) && len(all) < trashedMost { // asked before the manifests are read: it is in one by then, or never will be
 				all = append(all, name)
 			}
 		}
-		if after == "" {
+		if after == "" || len(all) == trashedMost {
 			break
 		}
 	}
 	named, _, err := x.named()
 	for _, name := range all {
-		if !named[name] && (len(out) == 0 || out[len(out)-1] != name) {
+		if err == nil && !named.has(name) && (len(out) == 0 || out[len(out)-1] != name) {
 			out = append(out, name)
 		}
 	}
@@ -80,13 +102,14 @@ func (x comparison) unnamed(ctx context.Context) (out []string, err error) {
 }
 
 // named returns the objects that manifests and uploads have, and the rows of repositories that were removed long ago.
-func (x comparison) named() (named map[string]bool, late []string, err error) {
-	named = map[string]bool{}
+func (x comparison) named() (named *nameSet, late []string, err error) {
+	named = newNameSet()
+	defer named.done()
 	v := x.store.View()
 	defer v.Close()
 	note := func(m refdb.Manifest) {
 		for _, p := range m {
-			named[p.Object()] = true
+			named.add(p.Object())
 		}
 	}
 	err = v.EachRow(refdb.ManifestPrefix, "", func(_ string, row []byte) (bool, error) {
@@ -124,7 +147,7 @@ func (x comparison) empty(ctx context.Context) error {
 		if err == nil && x.now().Sub(at) >= inTrash {
 			due = append(due, name)
 		}
-		return true, err
+		return len(due) < trashedMost, err
 	})
 	v.Close()
 	if err != nil {
@@ -136,7 +159,7 @@ func (x comparison) empty(ctx context.Context) error {
 	}
 	for _, row := range due {
 		object := refdb.ObjectPrefix + row[len(refdb.TrashPrefix):]
-		if !named[object] {
+		if !named.has(object) {
 			err = errors.Join(err, x.kept.Depot.Remove(ctx, object))
 		}
 		if err != nil {

@@ -72,7 +72,10 @@ type world struct {
 	start func()
 	port  *net.TCPListener
 	end   func()
+	has   extra // from the next start on
 	terms uint64
+	kept  *hosting.Kept // nil where the disk alone has packs
+	wrong []error       // what Ready said at the last start
 }
 
 // clock is the wall clock.
@@ -202,15 +205,14 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	w := &world{T: t, url: "http://" + l.Addr().String(), dir: t.TempDir(), fs: vfs.NewCrashableMem()}
 	w.service = ok(grasp.ParseService(l.Addr().String()))
 	w.faults = contain.New(nil, nil)
-	var x extra
-	for _, x = range more {
+	for _, w.has = range more {
 	}
 	w.port = l.(*net.TCPListener)
 	w.start = func() {
 		if err := w.port.SetDeadline(time.Time{}); err != nil {
 			t.Fatal(err)
 		}
-		w.open(lent{w.port}, limits, closed, archive, contributors, x)
+		w.open(lent{w.port}, limits, closed, archive, contributors, w.has)
 	}
 	w.start()
 	t.Cleanup(func() {
@@ -244,15 +246,16 @@ func (w *world) open(l net.Listener, limits hosting.Limits, closed bool, archive
 	w.disk = ok(gitrepo.Open(on))
 	if c.Disk = (unreadable{w.disk, &w.damaged, &w.copies}); kept != nil {
 		c.Kept = hosting.NewKept(kept, w.disk)
-		err := c.Kept.Ready(ctx, w.store, nil)
+		wrong, err := c.Kept.Ready(ctx, w.store, nil)
 		for range 20 { // it goes on where it was
 			if err != nil {
-				err = c.Kept.Ready(ctx, w.store, nil)
+				wrong, err = c.Kept.Ready(ctx, w.store, nil)
 			}
 		}
 		if err != nil {
 			w.Fatal(err)
 		}
+		w.kept, w.wrong = c.Kept, wrong
 	}
 	c.Ledger = hosting.NewLedger(c)
 	w.ledger = c.Ledger

@@ -46,7 +46,7 @@ var timed = []string{
 	"internal/git/gitfetch/exchange.go",
 	"internal/git/githttp/kept.go",
 	"internal/git/gitsync/fetch.go",
-	"internal/node/bucket.go", "internal/node/run.go",
+	"internal/node/bucket.go", "internal/node/bucketpacks.go", "internal/node/run.go",
 	"internal/serve/relay/message.go", "internal/serve/relay/relay.go", "internal/serve/relay/session.go", "internal/serve/relay/writer.go",
 	"internal/sync/relayconn/conn.go", "internal/sync/relayconn/dialer.go", "internal/sync/relayconn/info.go", "internal/sync/relayconn/message.go",
 	"internal/sync/relaysync/dial.go",
