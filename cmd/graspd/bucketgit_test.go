@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -374,6 +375,16 @@ func TestABackupOfARelayWithABucket(t *testing.T) {
 	if code, out, errs := call(t, "", nil, "backup", "--data", dir, "--admin", admin, to); code != exitOK {
 		t.Fatalf("backup: %d %s%s", code, out, errs)
 	}
+	// The operator is told how the bucket stands.
+	if _, out, errs := call(t, "", nil, "status", "--data", dir, "--admin", admin); !strings.Contains(out, "bucket s3://name/prefix") || !strings.Contains(out, " of packs are on this disk; ") || !strings.Contains(out, ", 0 failed\n") {
+		t.Errorf("status: %s%s", out, errs)
+	}
+	figures := page(t, admin+"/metrics")
+	for _, want := range []string{`graspd_bucket_request_seconds_count{kind="get"} `, `graspd_bucket_failures_total{kind="put"} 0`, "graspd_bucket_position ", "graspd_bucket_away_since_timestamp_seconds 0\n"} {
+		if !strings.Contains(figures, want) || strings.Contains(figures, want+"0\n") {
+			t.Errorf("no %s in the metrics", want)
+		}
+	}
 	r.stop()
 	closed := filepath.Join(t.TempDir(), "closed")
 	if code, out, errs := call(t, "", nil, "backup", "--data", dir, closed); code != exitOK {
@@ -392,6 +403,42 @@ func TestABackupOfARelayWithABucket(t *testing.T) {
 		two.tip = git(t, two.dir, "rev-parse", "HEAD")
 		r.stop()
 	}
+}
+
+// TestDamageInABucketIsTold: once somebody needs an object that is not as it was put.
+func TestDamageInABucketIsTold(t *testing.T) {
+	b, h := newBucket(t), &hoster{T: t}
+	r := h.hosts(t.TempDir(), "--bucket", b.url)
+	p := h.begin("tool", 1000)
+	r.stop()
+	b.damage(t, ".pack")
+	dir := t.TempDir()
+	r = h.hosts(dir, "--bucket", b.url, "--admin-listen", "127.0.0.1:0")
+	admin := r.out.await(t, `at (http://\S+)/status.json\n`)
+	if text := page(t, admin+"/problems.json"); strings.Contains(text, "has lost or changed") {
+		t.Errorf("nobody has asked yet: %s", text)
+	}
+	if out, err := gitIn(t, t.TempDir(), "clone", "-q", h.url(p.d), "x"); err == nil {
+		t.Errorf("it is cloned: %s", out)
+	}
+	if text := page(t, admin+"/problems.json"); !strings.Contains(text, "the bucket has lost or changed 1 object of packs") || !strings.Contains(text, "graspd check --bucket names all") || !strings.Contains(text, ".pack: ") {
+		t.Errorf("the operator is not told: %s", text)
+	}
+}
+
+// page is what an address answers.
+func page(t *testing.T, url string) string {
+	t.Helper()
+	r, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // TestGitDataWaitsForTheBucket: a start whose bucket stops to answer waits until it does, and a stop ends that.

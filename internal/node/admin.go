@@ -2,10 +2,13 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
+	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitproc"
+	"github.com/graspd/graspd/internal/git/hosting"
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/operate/metrics"
 	"github.com/graspd/graspd/internal/status"
@@ -22,7 +25,8 @@ func (n *Node) adminPages() *admin.Pages {
 		c.Backups, m.Backups = n.Backups, n.Backups
 	}
 	if n.bucket != nil {
-		c.Bucket = n.bucket
+		b := keeping{n.bucket, n.kept}
+		c.Bucket, m.Bucket = b, b
 	}
 	if n.Engine != nil {
 		c.Sync, m.Sync = n.Engine, n.Engine
@@ -56,6 +60,33 @@ func (n *Node) Nothing() *status.Nothing {
 		told.Web = n.cfg.Service.WebURL()
 	}
 	return &told
+}
+
+// keeping is the bucket, with the packs that are here, for the pages and the metrics.
+type keeping struct {
+	*keeper
+	kept *hosting.Kept // nil where no repositories are hosted
+}
+
+// Status implements admin.Bucket.
+func (k keeping) Status() status.Bucket {
+	b := k.keeper.Status()
+	if k.kept != nil {
+		b.Local = new(status.Bytes(k.kept.Local.Bytes()))
+	}
+	return b
+}
+
+// Problem implements admin.Bucket.
+func (k keeping) Problem() string {
+	if text := k.keeper.Problem(); text != "" || k.kept == nil {
+		return text
+	}
+	if n, first := k.kept.Depot.Damaged(); n > 0 {
+		return fmt.Sprintf("the bucket has lost or changed %s of packs, whose repositories cannot be cloned; graspd check --bucket names all; %s",
+			safetext.Number(n, "object", "objects"), first)
+	}
+	return ""
 }
 
 // hosted is the hosting of repositories, for the pages (admin.Hosting).

@@ -9,10 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graspd/graspd/internal/base/objects"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/bucketlog"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
 	"github.com/graspd/graspd/internal/events/store/snapshot"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // Pauses of a node that writes a bucket.
@@ -39,8 +41,9 @@ type keeper struct {
 	measured commitlog.Position // up to where bytes counts the log after last
 	bytes    int64
 
-	mu     sync.Mutex
-	failed error // why the last snapshot could not be made; nil where it could
+	mu      sync.Mutex    // guards what follows
+	failed  error         // why the last snapshot could not be made; nil where it could
+	counted status.Bucket // when the last snapshot was made, and how much log there is since
 }
 
 // openLogged opens a store whose log is in a bucket, and begins to write that. Where something else has come into the log meanwhile, a late request
@@ -173,6 +176,7 @@ func (k *keeper) snapshotDue(ctx context.Context) error {
 		return err
 	}
 	k.last, k.any, k.measured, k.bytes = s, true, commitlog.Position(s.Place.Position), 0
+	k.count()
 	k.logger.Info("a snapshot is in the bucket", "position", s.Place.Position, "files", len(s.Files), "bytes", s.Bytes(), "took", time.Since(began).Round(time.Second/10))
 	t, err := snapshot.Trim(ctx, k.Objects, k.store.LogPlace())
 	if err != nil {
@@ -183,6 +187,35 @@ func (k *keeper) snapshotDue(ctx context.Context) error {
 	}
 	return nil
 }
+
+// count has others see what is known of snapshots.
+func (k *keeper) count() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.counted = status.Bucket{Log: status.Bytes(k.bytes), Snapshot: status.Moment{Time: k.last.Made}}
+}
+
+// Status says how the bucket stands, but for packs.
+func (k *keeper) Status() status.Bucket {
+	k.mu.Lock()
+	b := k.counted
+	k.mu.Unlock()
+	at, s := k.store.LogPlace(), k.Objects.Stats()
+	b.Name, b.Position, b.Term, b.Away = status.Text(k.Name), at.Position, at.Term, status.Moment{Time: s.Since}
+	if s.Last != nil {
+		b.Error = status.Text(s.Last.Error())
+	}
+	for _, r := range s.By {
+		for _, n := range r.Took.Classes {
+			b.Requests += n
+		}
+		b.Failed += r.Failed
+	}
+	return b
+}
+
+// Asked counts what the bucket was asked.
+func (k *keeper) Asked() [len(objects.Kinds)]objects.Requests { return k.Objects.Stats().By }
 
 // snapshotDir is the copy, in the data directory, of which a snapshot is made. A kill may leave it, and the next snapshot removes it.
 const snapshotDir = "snapshot.tmp"
@@ -204,6 +237,7 @@ func (k *keeper) sight(ctx context.Context, at store.Place) (s snapshot.Sight, e
 		}
 		k.measured, k.bytes = max(k.measured, x.Last), k.bytes+x.Bytes
 	}
+	k.count()
 	s = snapshot.Sight{Any: k.any, Log: k.bytes, Store: int64(k.store.Stats().DiskBytes)}
 	if k.any {
 		s.Since = time.Since(k.last.Made)

@@ -46,3 +46,45 @@ func TestSinceWhenAStoreIsAway(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatAStoreWasAsked: requests are counted by kind, with how long they took, and apart what failed.
+func TestWhatAStoreWasAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := false
+		w := objects.Watch(&objecttest.Memory{Fault: func(objecttest.Request) objecttest.Fault { return objecttest.Fault{Lost: away, Delay: 3 * time.Second} }})
+		n := 0
+		for what, ask := range asking(w) {
+			n++
+			before := w.Stats()
+			for range n {
+				_ = ask(t.Context()) // some ask for what is not there
+			}
+			ended, end := context.WithCancel(t.Context())
+			end()
+			_ = ask(ended)
+			away = true
+			if err := ask(t.Context()); err == nil {
+				t.Error(what)
+			}
+			away = false
+			after := w.Stats()
+			for i, kind := range objects.Kinds {
+				var made uint64
+				for class := range after.By[i].Took.Classes {
+					made += after.By[i].Took.Classes[class] - before.By[i].Took.Classes[class]
+				}
+				took, failed := after.By[i].Took.Sum-before.By[i].Took.Sum, after.By[i].Failed-before.By[i].Failed
+				want := 0
+				if kind == what {
+					want = n + 2
+				}
+				if made != uint64(want) || want > 0 && (failed != 1 || took != time.Duration(n+1)*3*time.Second) || want == 0 && failed+uint64(took) > 0 {
+					t.Errorf("%d of %s: %d of %s, %d failed, %v", n, what, made, kind, failed, took)
+				}
+			}
+		}
+		if n != len(objects.Kinds) {
+			t.Errorf("%d kinds", n)
+		}
+	})
+}

@@ -74,6 +74,12 @@ type Node interface {
 	Against(context.Context, grasp.RelayURL) (against.Report, error)
 }
 
+// Bucket is where a relay keeps what it has.
+type Bucket interface {
+	Status() status.Bucket
+	Problem() string // "" is none
+}
+
 // Config says what the pages are made from.
 type Config struct {
 	URL        grasp.RelayURL // of this relay
@@ -91,7 +97,7 @@ type Config struct {
 	Git        Hosting                              // nil when no repositories are hosted
 	Moderation Moderation                           // nil: not offered
 	Backups    interface{ Status() status.Backups } // nil when this relay makes none by itself
-	Bucket     interface{ Problem() string }        // nil when this relay has none; "" is no problem
+	Bucket     Bucket                               // nil when this relay has none
 	Reports    Reports                              // nil: not offered; needs Moderation
 }
 

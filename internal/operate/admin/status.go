@@ -23,6 +23,7 @@ type Status struct {
 	GitDisk *DiskStatus   `json:"git_disk,omitempty"` // nil where the git data is on the disk of the store
 
 	Backups *status.Backups `json:"backups,omitempty"` // nil where this relay makes none by itself
+	Bucket  *status.Bucket  `json:"bucket,omitempty"`  // nil where this relay has none
 	Reports *ReportQueue    `json:"reports,omitempty"` // nil where the relay keeps none
 
 	Nothing *status.Nothing `json:"nothing_carried,omitempty"` // nil while a repository is kept
@@ -115,6 +116,9 @@ func (c Config) tell(relays []status.Relay) Status {
 	}
 	if c.Backups != nil {
 		s.Backups = new(c.Backups.Status())
+	}
+	if c.Bucket != nil {
+		s.Bucket = new(c.Bucket.Status())
 	}
 	s.Reports = c.queue(mostReportedTold)
 	if c.Git != nil {

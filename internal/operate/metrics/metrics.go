@@ -30,6 +30,7 @@ type Config struct {
 	Git     *Git // nil when it hosts no repositories
 	Faults  *contain.Faults
 	Backups Backups // nil when this relay makes none by itself
+	Bucket  Bucket  // nil when this relay has none
 	Reports Reports // nil when none are kept
 	// Problems lists what the operator should mend; nil where nobody looks.
 	Problems func(ctx context.Context) []string
@@ -73,6 +74,7 @@ func newCollector(from Config) *collector {
 	ofGit(c, from)
 	ofFaults(c, from.Faults)
 	ofBackups(c, from.Backups)
+	ofBucket(c, from.Bucket)
 	ofReports(c, from.Reports)
 	ofProblems(c, from.Problems)
 	return c

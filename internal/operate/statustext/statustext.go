@@ -50,6 +50,9 @@ func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	if s.Backups != nil {
 		fmt.Fprintln(&b, s.Backups.Line(now))
 	}
+	if s.Bucket != nil {
+		fmt.Fprintln(&b, s.Bucket.Line(now))
+	}
 	if len(s.Sync.Relays) == 0 {
 		if s.Sync.Tracked > 0 {
 			fmt.Fprintf(&b, "graspd follows %s; none of them fits the search, or is on that page\n", safetext.Number(s.Sync.Tracked, "relay", "relays"))
