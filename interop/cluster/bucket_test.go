@@ -128,7 +128,8 @@ func live(t *testing.T, s *server, through string, nodes logtest.Nodes) {
 		seen <- last.At
 	}()
 	nodes.Run(t, func() commitlog.Log { return bucketlog.New(open(t, through, prefix)) })
-	all := nodes.Check(t, bucketlog.New(open(t, s.address, prefix)))
+	// The server may be down just now.
+	all := nodes.Check(t, bucketlog.New(objects.Patient{Store: open(t, s.address, prefix)}))
 	time.Sleep(5 * time.Second) // for the reader
 	end()
 	if at := <-seen; int(at) != len(all) {

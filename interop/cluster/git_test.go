@@ -21,8 +21,9 @@ type repository struct {
 	d, dir  string
 	service grasp.Service
 
-	said   string // the commit of which git last said that it is there
-	pushed int    // how often it did
+	at, made int64  // when it was announced, and the commits since
+	said     string // the commit of which git last said that it is there
+	pushed   int    // how often it did
 }
 
 var owner = testkit.Key(1)
@@ -33,7 +34,7 @@ func newRepository(t *testing.T, d string) *repository {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &repository{d: d, dir: t.TempDir(), service: s}
+	r := &repository{d: d, dir: t.TempDir(), service: s, at: time.Now().Unix() - 1000}
 	if out, err := git(t.Context(), r.dir, "init", "-q", "-b", "main"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -43,7 +44,7 @@ func newRepository(t *testing.T, d string) *repository {
 // git runs git without anybody's configuration.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, "git", args...)
-	c.Dir = dir
+	c.Dir, c.WaitDelay = dir, 5*time.Second // what it has started may go on
 	c.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_TERMINAL_PROMPT=0",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
 	out, err := c.CombinedOutput()
@@ -71,32 +72,39 @@ func publishes(ctx context.Context, m *machine, e *nostr.Event) bool {
 	return false
 }
 
+// announcement is the event that announces the repository.
+func (r *repository) announcement() *nostr.Event {
+	return testkit.Sign(owner, r.at, nip34.KindRepository, "", nostr.Tag{"d", r.d}, nostr.Tag{"name", r.d},
+		nostr.Tag{"clone", r.service.CloneURL(owner.PubKey(), r.d)}, nostr.Tag{"relays", r.service.RelayURL().String()})
+}
+
 // pushes announces the repository and pushes commits until ctx ends.
 func (r *repository) pushes(ctx context.Context, m *machine) {
-	at := time.Now().Unix() - 1000
-	if !publishes(ctx, m, testkit.Sign(owner, at, nip34.KindRepository, "", nostr.Tag{"d", r.d}, nostr.Tag{"name", r.d},
-		nostr.Tag{"clone", r.service.CloneURL(owner.PubKey(), r.d)}, nostr.Tag{"relays", r.service.RelayURL().String()})) {
+	if !publishes(ctx, m, r.announcement()) {
 		return
 	}
-	for i := 0; ctx.Err() == nil; i++ {
-		at++
-		if err := os.WriteFile(filepath.Join(r.dir, "file"), fmt.Appendf(nil, "%s %d", r.d, i), 0o600); err != nil {
-			m.t.Error(err)
-			return
+	for ctx.Err() == nil {
+		r.push(ctx, m)
+	}
+}
+
+// push makes a commit and pushes it, once.
+func (r *repository) push(ctx context.Context, m *machine) {
+	r.made++
+	if err := os.WriteFile(filepath.Join(r.dir, "file"), fmt.Appendf(nil, "%s %d", r.d, r.made), 0o600); err != nil {
+		m.t.Error(err)
+	}
+	for _, args := range [][]string{{"add", "."}, {"commit", "-q", "-m", "more"}} {
+		if out, err := git(ctx, r.dir, args...); err != nil && ctx.Err() == nil {
+			m.t.Errorf("%v: %s", err, out)
 		}
-		for _, args := range [][]string{{"add", "."}, {"commit", "-q", "-m", "more"}} {
-			if out, err := git(ctx, r.dir, args...); err != nil && ctx.Err() == nil {
-				m.t.Errorf("%v: %s", err, out)
-				return
-			}
-		}
-		tip, err := git(ctx, r.dir, "rev-parse", "HEAD")
-		if err != nil || !publishes(ctx, m, testkit.Sign(owner, at, nip34.KindState, "", nostr.Tag{"d", r.d}, nostr.Tag{"refs/heads/main", tip}, nostr.Tag{"HEAD", "ref: refs/heads/main"})) {
-			continue
-		}
-		if _, err := git(ctx, r.dir, "push", "-q", r.url(m), "main"); err == nil {
-			r.said, r.pushed = tip, r.pushed+1
-		}
+	}
+	tip, err := git(ctx, r.dir, "rev-parse", "HEAD")
+	if err != nil || !publishes(ctx, m, testkit.Sign(owner, r.at+r.made, nip34.KindState, "", nostr.Tag{"d", r.d}, nostr.Tag{"refs/heads/main", tip}, nostr.Tag{"HEAD", "ref: refs/heads/main"})) {
+		return
+	}
+	if _, err := git(ctx, r.dir, "push", "-q", r.url(m), "main"); err == nil {
+		r.said, r.pushed = tip, r.pushed+1
 	}
 }
 

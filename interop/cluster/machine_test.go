@@ -54,6 +54,7 @@ type machine struct {
 	t             *testing.T
 	dir, bucket   string // the data directory; where the bucket is
 	listen, admin string
+	more          []string // of its command line
 	logs          lockedBuffer
 
 	mu      sync.Mutex
@@ -102,9 +103,9 @@ func bucketURL(prefix, address string) string {
 	return "s3://name/" + prefix + "?endpoint=http://" + address
 }
 
-func newMachine(t *testing.T, bucket string) *machine {
+func newMachine(t *testing.T, bucket string, more ...string) *machine {
 	t.Helper()
-	m := &machine{t: t, dir: filepath.Join(t.TempDir(), "data"), bucket: bucket, listen: freeAddress(t), admin: freeAddress(t), ended: make(chan struct{})}
+	m := &machine{t: t, more: more, dir: filepath.Join(t.TempDir(), "data"), bucket: bucket, listen: freeAddress(t), admin: freeAddress(t), ended: make(chan struct{})}
 	go m.supervise()
 	t.Cleanup(m.stop)
 	return m
@@ -118,7 +119,7 @@ func (m *machine) supervise() {
 			m.mu.Unlock()
 			return
 		}
-		m.process = exec.Command(binary, "serve", "--sync=false", "--listen", m.listen, "--admin-listen", m.admin, "--data", m.dir, "--domain", domain, "--disk-floor", "0", "--bucket", m.bucket)
+		m.process = exec.Command(binary, append([]string{"serve", "--sync=false", "--listen", m.listen, "--admin-listen", m.admin, "--data", m.dir, "--domain", domain, "--disk-floor", "0", "--bucket", m.bucket}, m.more...)...)
 		m.process.Stdout, m.process.Stderr = &m.logs, &m.logs
 		if err := m.process.Start(); err != nil {
 			m.t.Error(err)
@@ -271,27 +272,19 @@ func TestAMachineLosesItsDisk(t *testing.T) {
 	m := newMachine(t, bucketURL(prefix, address))
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	first, err := m.dial(ctx)
-	if err != nil {
-		t.Fatal(err)
+	repositories := []*repository{newRepository(t, "proj"), newRepository(t, "second")}
+	project := repositories[0].announcement()
+	if !publishes(ctx, m, project) {
+		t.Fatal("it is not announced")
 	}
-	project := testkit.Announcement(testkit.Key(1), time.Now().Unix()-100, "proj", "wss://"+domain)
-	for {
-		if a, heard := publish(ctx, first, project); heard && a.OK {
-			break
-		}
-		first.CloseNow()
-		if first, err = m.dial(ctx); err != nil {
-			t.Fatal(err)
-		}
+	for repositories[0].said == "" { // what people write about it waits until then
+		repositories[0].push(ctx, m)
 	}
-	first.CloseNow()
 	key := command(t, "key", "--data", m.dir)
 
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	acked := []*nostr.Event{project}
-	repositories := []*repository{newRepository(t, "first"), newRepository(t, "second")}
 	for _, r := range repositories {
 		all.Go(func() { r.pushes(ctx, m) })
 	}
@@ -374,7 +367,7 @@ func command(t *testing.T, args ...string) string {
 // the bucket is back, without a restart.
 func TestTheBucketIsAway(t *testing.T) {
 	s := begin(t)
-	m := newMachine(t, bucketURL(newPrefix(), s.address))
+	m := newMachine(t, bucketURL(newPrefix(), s.address), "--git=false")
 	ctx, end := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer end()
 	c, err := m.dial(ctx)
