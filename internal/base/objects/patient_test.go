@@ -50,11 +50,17 @@ func TestHowPatientAStoreIs(t *testing.T) {
 				}
 			}
 			asked, lost = 0, 100
+			begun := time.Now()
 			ctx, end := context.WithTimeout(t.Context(), time.Second)
-			if err := ask(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, objects.ErrUnanswered) || asked != 4 {
-				t.Errorf("%s: %d times, %v", what, asked, err)
+			if err := ask(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, objects.ErrUnanswered) || asked != 4 || time.Since(begun) != time.Second {
+				t.Errorf("%s: %d times in %v, %v", what, asked, time.Since(begun), err)
 			}
 			end()
+		}
+		asked, lost = 0, 100
+		begun := time.Now()
+		if _, err := (objects.Patient{Store: m, Wait: time.Second}).Head(t.Context(), "name"); err == nil || time.Since(begun) != (1+2+4+5+5+5)*time.Second {
+			t.Errorf("%v after %v: no wait is longer than five seconds", err, time.Since(begun))
 		}
 	})
 }
@@ -76,6 +82,24 @@ func TestAStoreThatHangs(t *testing.T) {
 			if _, err := p.Get(t.Context(), "nothing", 0, n); err != objects.ErrNone || time.Since(begun) != want {
 				t.Errorf("%d bytes: %v after %v", n, err, time.Since(begun))
 			}
+		}
+	})
+}
+
+// TestWhoGivesUpIsTheCaller, also in the last request: that says nothing of the store.
+func TestWhoGivesUpIsTheCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		m := &objecttest.Memory{Fault: func(objecttest.Request) objecttest.Fault {
+			if asked++; asked == 7 {
+				return objecttest.Fault{Delay: time.Hour}
+			}
+			return objecttest.Fault{Lost: true}
+		}}
+		ctx, end := context.WithTimeout(t.Context(), 7*time.Second)
+		defer end()
+		if _, err := (objects.Patient{Store: m}).Head(ctx, "name"); asked != 7 || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, objects.ErrUnanswered) {
+			t.Errorf("%d times, %v", asked, err)
 		}
 	})
 }

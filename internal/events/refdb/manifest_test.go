@@ -64,13 +64,14 @@ func TestDamagedManifestsAreToldApart(t *testing.T) {
 	bad := map[string][]byte{"one byte more": append(bytes.Clone(row), 0), "another format": append([]byte{2}, row[1:]...)}
 	for name, m := range map[string]refdb.Manifest{
 		"packs out of order": {pack(2), pack(1)}, "one pack twice": {pack(1), pack(1)},
-		"no files":            {{Files: nil}},
-		"without an index":    {{Files: pack(1).Files[:1]}},
-		"without the pack":    {{Files: pack(1, ".rev").Files[1:]}},
-		"files out of order":  {{Files: pack(1, ".bitmap", ".rev").Files}},
-		"one kind twice":      {{Files: pack(1, ".rev", ".rev").Files}},
-		"a file that is huge": {{Files: []refdb.File{{Suffix: ".pack", Bytes: 1 << 41}, {Suffix: ".idx"}}}},
-		"an unknown kind":     {{Files: []refdb.File{{Suffix: ".pack"}, {Suffix: ".odd"}, {Suffix: ".idx"}}}},
+		"no files":             {{Files: nil}},
+		"without an index":     {{Files: pack(1).Files[:1]}},
+		"two without an index": {{Files: pack(1, ".rev").Files[:2]}},
+		"without the pack":     {{Files: pack(1, ".rev").Files[1:]}},
+		"files out of order":   {{Files: pack(1, ".bitmap", ".rev").Files}},
+		"one kind twice":       {{Files: pack(1, ".rev", ".rev").Files}},
+		"a file that is huge":  {{Files: []refdb.File{{Suffix: ".pack", Bytes: 1 << 41}, {Suffix: ".idx"}}}},
+		"an unknown kind":      {{Files: []refdb.File{{Suffix: ".pack"}, {Suffix: ".odd"}, {Suffix: ".idx"}}}},
 	} {
 		bad[name] = m.Append(nil)
 	}

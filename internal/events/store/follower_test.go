@@ -290,6 +290,8 @@ func TestApplyRefuses(t *testing.T) {
 		{"of another history", other, store.ErrHistory},
 		{"of another body format", commitlog.NewEntry(4, entry(3).Chain, append([]byte{0, 0, 0, 9}, entry(4).Body[4:]...)), commitlog.ErrFormat},
 		{"of another format of the store", with(key("mformat", "\x00\x00\x00\xff")), store.ErrFormat},
+		{"of a term that began elsewhere", with(func(b *commitlog.Body) { b.Began++ }), commitlog.ErrDamaged},
+		{"of an earlier term", with(func(b *commitlog.Body) { b.Term-- }), commitlog.ErrDamaged},
 		{"of another head", with(func(b *commitlog.Body) { b.Head++ }), commitlog.ErrDamaged},
 		{"with a place of its own", with(key("mplace", strings.Repeat("x", 48))), nil},
 		{"with broken counters", with(key("mcounters", "x")), nil},

@@ -3,8 +3,10 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -165,4 +167,53 @@ func TestOpenWithALogOfAnotherHistory(t *testing.T) {
 	if n := len(readAll(t, open(t, store.Options{Dir: "data", FS: plain}))); n != 3 {
 		t.Errorf("%d events are left without a log", n)
 	}
+}
+
+// TestAStoreThatLeavesItsLog opens without it from then on, and knows no more who led.
+func TestAStoreThatLeavesItsLog(t *testing.T) {
+	log, mem := new(logtest.Memory), vfs.NewMem()
+	s := openLogged(t, mem, log)
+	lead(t, s)
+	fill(s, 0, 3)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := store.Options{Dir: "data", FS: mem}
+	if s, err := store.Open(o); !errors.Is(err, store.ErrLogged) {
+		t.Errorf("it opens without its log: %v", err)
+		if err == nil {
+			s.Close()
+		}
+	}
+	if err := store.StandAlone(o); err != nil {
+		t.Fatal(err)
+	}
+	alone := open(t, o)
+	v := alone.View()
+	defer v.Close()
+	if by, err := v.Leader(); err != nil || by != nil || alone.LogPlace() != (store.Place{}) || len(readAll(t, alone)) != 3 {
+		t.Errorf("%q leads, %v; it is at %v", by, err, alone.LogPlace())
+	}
+}
+
+// TestAStartAsksAgain where the log does not answer at once.
+func TestAStartAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(logtest.Memory)
+		s := openLogged(t, vfs.NewMem(), log)
+		lead(t, s)
+		fill(s, 0, 3)
+		var mu sync.Mutex
+		asked := map[commitlog.Position]int{}
+		again := log.UpTo(log.Len())
+		again.ReadFails = func(at commitlog.Position) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			asked[at]++
+			return asked[at] <= 5
+		}
+		if n := len(readAll(t, openLogged(t, vfs.NewMem(), again))); n != 3 {
+			t.Errorf("%d events", n)
+		}
+	})
 }

@@ -296,15 +296,12 @@ func (d *Depot) Damaged() (n int, first string) {
 
 func (d *Depot) fetchPart(ctx context.Context, name string, at int64, n int, to io.WriterAt) error {
 	b, err := d.c.Objects.Get(ctx, name, at, n)
-	switch {
-	case errors.Is(err, objects.ErrNone):
+	if errors.Is(err, objects.ErrNone) {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	case err != nil:
-		return err
-	case len(b) != n:
-		return fmt.Errorf("%w: it ends before byte %d", ErrDamaged, at+int64(n))
 	}
-	_, err = to.WriteAt(b, at)
+	if err == nil { // where the object ends too early, the hash shows it
+		_, err = to.WriteAt(b, at)
+	}
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -248,27 +249,29 @@ func TestObjectsAreListedOnce(t *testing.T) {
 
 // TestFetchesAreInParts that come at once, but not too many.
 func TestFetchesAreInParts(t *testing.T) {
-	var mu sync.Mutex
-	now, most := 0, 0
-	m := new(objecttest.Memory)
-	d := over(t, counting{m, func(n int) {
-		mu.Lock()
-		defer mu.Unlock()
-		now += n
-		most = max(most, now)
-	}})
-	x, body := packed(t, 3, 50<<20)
-	put, done, err := d.Put(t.Context(), []gitrepo.Packed{x})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
-	if got, err := fetched(t, d, put[0], 0); err != nil || !bytes.Equal(got, body) {
-		t.Error(err)
-	}
-	if most > 4 || most < 2 {
-		t.Errorf("%d parts come at once", most)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		now, most := 0, 0
+		m := &objecttest.Memory{Fault: func(objecttest.Request) objecttest.Fault { return objecttest.Fault{Delay: time.Second} }}
+		d := over(t, counting{m, func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			now += n
+			most = max(most, now)
+		}})
+		x, body := packed(t, 3, 50<<20)
+		put, done, err := d.Put(t.Context(), []gitrepo.Packed{x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer done()
+		if got, err := fetched(t, d, put[0], 0); err != nil || !bytes.Equal(got, body) {
+			t.Error(err)
+		}
+		if most != 4 {
+			t.Errorf("%d parts come at once", most)
+		}
+	})
 }
 
 // counting is told of the reads that are under way.

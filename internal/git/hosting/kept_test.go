@@ -15,6 +15,7 @@ import (
 
 	"github.com/graspd/graspd/internal/base/objects"
 	"github.com/graspd/graspd/internal/base/objects/objecttest"
+	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/git/depot"
@@ -99,12 +100,21 @@ func TestAnEmptyMachineServes(t *testing.T) {
 	if got, want := w.row(1, "tool").Bytes, w.manifest(1, "tool").Bytes(); got != want || want == 0 {
 		t.Errorf("it counts %d bytes, and its packs have %d", got, want)
 	}
+	w.eventually("no files of refs are due", func() bool {
+		v := w.store.View()
+		defer v.Close()
+		return ok(v.Row(refdb.DueName(address(1, "tool")))) == nil
+	})
 	w.restart(false, true)
 	if got := w.keptFiles(".pack"); len(got) > 0 {
 		t.Errorf("packs come before anybody reads them: %q", got)
 	}
+	dir := filepath.Dir(filepath.Dir(filepath.Dir(w.keptFiles(".idx")[0])))
+	if got := string(ok(os.ReadFile(filepath.Join(dir, "packed-refs")))); !strings.Contains(got, last+" refs/heads/main\n") {
+		t.Errorf("files of refs: %q", got)
+	}
 	clone, refs := w.clone(w.cloneURL(repo))
-	if want := last + " refs/remotes/origin/main"; !strings.Contains(strings.ReplaceAll(refs, "refs", "\nrefs"), "") || clone.must("rev-parse", "HEAD") != last {
+	if want := "refs/remotes/origin/main " + last; !strings.Contains(refs, want) || clone.must("rev-parse", "HEAD") != last {
 		t.Errorf("refs %s, not %s", refs, want)
 	}
 	clone.must("fsck", "--full")
@@ -212,6 +222,7 @@ func TestCombinedPacksAreKept(t *testing.T) {
 	if got, want := w.row(1, "tool").Bytes, w.manifest(1, "tool").Bytes(); got != want {
 		t.Errorf("it counts %d bytes, and its packs have %d", got, want)
 	}
+	w.eventually("the owner has fewer bytes", func() bool { return second(w.host.Kept()) == w.row(1, "tool").Bytes })
 	w.eventually("old packs go from the disk", func() bool { return len(w.keptFiles(".pack")) == 1 })
 	count := func() int { return len(ok(m.List(t.Context(), "packs/", "", 1000))) }
 	before, keeps := count(), len(w.manifest(1, "tool")[0].Files)
@@ -233,6 +244,93 @@ func TestCombinedPacksAreKept(t *testing.T) {
 	if clone.must("rev-parse", "HEAD") != last {
 		t.Error("it is behind")
 	}
+}
+
+func second(_ int, bytes int64, err error) int64 { return ok(bytes, err) }
+
+// TestWhatAManifestHasStays, also where somebody has put it into the trash.
+func TestWhatAManifestHasStays(t *testing.T) {
+	t.Parallel()
+	m := new(objecttest.Memory)
+	w := keeping(t, m, 0)
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	w.state(1, "tool", now, "refs/heads/main", r.commit("one"))
+	r.must("push", "-q", w.cloneURL(repo), "main")
+	object := w.manifest(1, "tool")[0].Object()
+	if err := w.door.Exclusively(t.Context(), "", func(x *ingest.Exclusive) error { return w.ledger.Trash(x.Turn, []string{object}) }); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.pass(25 * time.Hour)
+		if err := w.host.Compare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := ok(m.List(t.Context(), object, "", 10)); len(got) < 2 {
+		t.Errorf("%v", got)
+	}
+	v := w.store.View()
+	defer v.Close()
+	if row := ok(v.Row(refdb.TrashName(object))); row != nil {
+		t.Error("it is in the trash for ever")
+	}
+}
+
+// TestWhatLayOnTheDiskAlone is in the object store once a machine has one.
+func TestWhatLayOnTheDiskAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hosting.Limits{})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	tip := r.commit("one")
+	w.state(1, "tool", now, "refs/heads/main", tip)
+	r.must("push", "-q", w.cloneURL(repo), "main")
+	m := new(objecttest.Memory)
+	w.start = func() {
+		if err := w.port.SetDeadline(time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		w.open(lent{w.port}, hosting.Limits{}, false, policy.Archive{}, false, extra{objects: m})
+	}
+	w.restart(false, false)
+	if got := w.manifest(1, "tool"); len(got) != 1 || got.Bytes() != w.row(1, "tool").Bytes {
+		t.Errorf("%+v", got)
+	}
+	w.restart(false, true)
+	clone, _ := w.clone(w.cloneURL(repo))
+	clone.must("fsck", "--full")
+	if clone.must("rev-parse", "HEAD") != tip {
+		t.Error("it is behind")
+	}
+}
+
+// TestUploadsWaitForTheObjectStore: what cannot be held again as the object store does not answer is held once it does, and then has the events that
+// came meanwhile.
+func TestUploadsWaitForTheObjectStore(t *testing.T) {
+	t.Parallel()
+	m := new(objecttest.Memory)
+	w := keeping(t, m, 0)
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	w.state(1, "tool", now, "refs/heads/main", r.commit("base"))
+	r.must("push", "-q", w.cloneURL(repo), "main")
+	tip := r.commit("change")
+	e := w.event(2, now, nip34.KindPullRequest, nostr.Tag{"c", tip}, nostr.Tag{"a", address(1, "tool").String()})
+	r.must("push", "-q", w.cloneURL(repo), tip+":refs/nostr/"+e.ID.String())
+	w.end()
+	asked := make(chan struct{}, 1000)
+	m.Fault = func(objecttest.Request) objecttest.Fault { asked <- struct{}{}; return objecttest.Fault{Lost: true} }
+	w.start()
+	for range 7 { // it is given up
+		<-asked
+	}
+	if v := w.publish(e); !v.OK() {
+		t.Fatal(v)
+	}
+	w.waits(e)
+	w.end()
+	m.Fault = nil
+	w.start()
+	w.eventually("it is taken in", func() bool { return strings.Contains(w.lsRemote(w.cloneURL(repo)), tip) })
+	w.served(e)
 }
 
 // TestTheDiskIsBounded: there are more repositories than disk.

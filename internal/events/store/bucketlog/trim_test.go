@@ -1,6 +1,7 @@
 package bucketlog_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -93,6 +94,23 @@ func TestTrimNeedsAllBeginnings(t *testing.T) {
 		if x, err := log.Extent(t.Context(), 0); err != nil || x.Entries != 19 {
 			t.Errorf("%s: %v, %v", what, x, err)
 		}
+	}
+}
+
+// TestTermsBeginBeforeTheNext: an entry that says that the term before it began at its own position, or later, is damaged.
+func TestTermsBeginBeforeTheNext(t *testing.T) {
+	for _, began := range []uint64{5, 6, 1 << 40} {
+		body, err := commitlog.Body{Term: 2, Began: began}.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bucket := new(objecttest.Memory)
+		put(t, bucket, commitlog.NewEntry(5, commitlog.Chain{}, body), commitlog.Chain{})
+		ctx, end := context.WithTimeout(t.Context(), time.Second) // who believes the entry goes round for ever
+		if all, err := bucketlog.New(bucket).Begins(ctx, 5); !errors.Is(err, commitlog.ErrDamaged) {
+			t.Errorf("%d: %d beginnings, %v", began, len(all), err)
+		}
+		end()
 	}
 }
 

@@ -255,6 +255,15 @@ func TestWhatIsDamagedIsNotTaken(t *testing.T) {
 		}
 	}
 	r.wantRestored(s)
+	elsewhere := s // its files are right, and are of another place
+	elsewhere.Place.Position++
+	fs := vfs.NewMem()
+	if err := (snapshot.Restorer{Objects: r.bucket, FS: fs}).Restore(t.Context(), elsewhere, "data"); !errors.Is(err, snapshot.ErrDamaged) {
+		t.Error(err)
+	}
+	if there, err := fs.List(""); err != nil || len(there) > 0 {
+		t.Errorf("left: %q, %v", there, err)
+	}
 }
 
 func put(t testing.TB, o objects.Store, name string, b []byte) {
@@ -357,6 +366,9 @@ func TestARestoreGoesOn(t *testing.T) {
 			err := snapshot.Restorer{Objects: cut{r.bucket, &left}, FS: fs}.Restore(t.Context(), s, "data")
 			if err == nil {
 				fs = fs.CrashClone(vfs.CrashCloneCfg{}) // all of it is durable
+				if there, err := fs.List("data"); err != nil || slices.Contains(there, "000999.sst") {
+					t.Errorf("it has %q, %v", there, err)
+				}
 				if cuts == 0 || len(gets) < 3 {
 					t.Errorf("%d cuts, %d objects", cuts, len(gets))
 				}
@@ -452,6 +464,22 @@ func TestTrim(t *testing.T) {
 	}
 }
 
+// TestTrimSeesAllThereIs, also where a list of it takes several requests.
+func TestTrimSeesAllThereIs(t *testing.T) {
+	r := newRig(t)
+	for _, word := range []string{"a", "b"} {
+		r.fill(2)
+		r.make(word)
+	}
+	const left = objects.MaxList + 10
+	for i := range left {
+		put(t, r.bucket, fmt.Sprintf("snapshot-files/%020d-x/%04d", 1, i), nil)
+	}
+	if x, err := snapshot.Trim(t.Context(), r.bucket, r.s.LogPlace()); err != nil || x.Objects != left {
+		t.Errorf("%+v, %v", x, err)
+	}
+}
+
 func (r *rig) reopen() {
 	r.t.Helper()
 	if err := r.s.Close(); err != nil {
@@ -462,11 +490,14 @@ func (r *rig) reopen() {
 
 // TestSnapshotsThatDoNotCount: of another history, of a log that is not there, of another version, and what is no list.
 func TestSnapshotsThatDoNotCount(t *testing.T) {
-	r, other := newRig(t), newRig(t)
+	r, other, longer := newRig(t), newRig(t), newRig(t)
 	r.fill(3)
-	other.fill(4)
+	other.events = 100
+	other.fill(3)
+	longer.fill(4)
 	s := r.make("a")
-	for _, x := range []*rig{other} {
+	own := r.names("snapshots/")[0]
+	for _, x := range []*rig{other, longer} {
 		x.make("b")
 		for _, name := range append(x.names("snapshots/"), x.names("snapshot-files/")...) {
 			b, err := x.bucket.Get(t.Context(), name, 0, objects.MaxPart)
@@ -476,7 +507,7 @@ func TestSnapshotsThatDoNotCount(t *testing.T) {
 			put(t, r.bucket, name, b)
 		}
 	}
-	list, err := r.bucket.Get(t.Context(), r.names("snapshots/")[0], 0, objects.MaxPart)
+	list, err := r.bucket.Get(t.Context(), own, 0, objects.MaxPart)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,8 +515,6 @@ func TestSnapshotsThatDoNotCount(t *testing.T) {
 		"3-0000000000000001": []byte("{"),
 		"3-0000000000000002": bytes.Replace(list, []byte(`"format":1`), []byte(`"format":2`), 1),
 		"3-0000000000000003": list, // under another name
-		"3-0000000000000004": bytes.Replace(list, []byte(`"under":"snapshot-files/`), []byte(`"under":"log/`), 1),
-		"3-0000000000000005": bytes.Replace(list, []byte(`"name":"`), []byte(`"name":"../`), 1),
 	}
 	for _, name := range slices.Sorted(maps.Keys(at)) {
 		put(t, r.bucket, "snapshots/0000000000000000000"+name, at[name])
@@ -504,6 +533,15 @@ func TestSnapshotsThatDoNotCount(t *testing.T) {
 	}
 	if formats != 1 {
 		t.Errorf("%d of another format", formats)
+	}
+	for _, x := range []struct{ is, bad string }{{`"under":"snapshot-files/`, `"under":"log/`}, {`"name":"`, `"name":"../`}, {`"size":`, `"size":-`}} {
+		if err := r.bucket.Delete(t.Context(), own); err != nil {
+			t.Fatal(err)
+		}
+		put(t, r.bucket, own, bytes.ReplaceAll(list, []byte(x.is), []byte(x.bad)))
+		if all, _, err := snapshot.All(t.Context(), r.bucket); err != nil || len(all) > 0 {
+			t.Errorf("%s: %v, %v", x.bad, all, err)
+		}
 	}
 	alone := vfs.NewMem()
 	o, err := store.Open(store.Options{Dir: "data", FS: alone})
