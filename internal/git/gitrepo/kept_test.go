@@ -556,6 +556,40 @@ func TestNoPushBeginsInTheCommitOfCombinedPacks(t *testing.T) {
 	<-began
 }
 
+// TestThePacksUsedLastStay where some have to go.
+func TestThePacksUsedLastStay(t *testing.T) {
+	t.Parallel()
+	clock := time.Now()
+	var mu sync.Mutex
+	now := func() time.Time { mu.Lock(); defer mu.Unlock(); clock = clock.Add(time.Second); return clock }
+	d, s, dir := keptDisk(t, gitrepo.Config{Now: now, Local: 1 << 30})
+	var tips ids
+	var all int64
+	for i := range byte(3) {
+		tips = append(tips, manyKept(t, d, s, some(i), newClone(t), "main", 1)...)
+		for _, x := range s.has[some(i)][0].Files {
+			if x.Suffix != ".idx" { // indexes stay, and do not count
+				all += x.Bytes
+			}
+		}
+	}
+	for _, i := range []byte{1, 2, 0} {
+		if _, err := packedBytes(d, some(i), tips[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Bound(all - 1)
+	if err := d.Local().Shrink(); err != nil {
+		t.Fatal(err)
+	}
+	for i, stays := range []bool{true, false, true} {
+		has := entries(t, filepath.Join(pathOf(dir, some(byte(i))), "objects", "pack"))
+		if slices.ContainsFunc(has, func(name string) bool { return strings.HasSuffix(name, ".pack") }) != stays {
+			t.Errorf("repository %d has %q", i, has)
+		}
+	}
+}
+
 // TestStrayPacksGo: a day after they came, with the next look at the repository.
 func TestStrayPacksGo(t *testing.T) {
 	t.Parallel()
@@ -567,15 +601,21 @@ func TestStrayPacksGo(t *testing.T) {
 	push(t, d, some(1), c.pack("stray"), gitrepo.Proving{Tips: ids{stray}})
 	refs := refsOf("refs/heads/main", "refs/heads/main", tips[9])
 	fails := func(context.Context, gitrepo.Combined) (bool, error) { return false, nil }
+	packs := filepath.Join(pathOf(dir, some(1)), "objects", "pack")
+	came := entries(t, packs)
 	for _, want := range []int{11, 10} {
 		if _, err := d.Maintain(t.Context(), some(1), refs, nil, fails); err != nil {
 			t.Fatal(err)
 		}
 		n := 0
-		for _, name := range entries(t, filepath.Join(pathOf(dir, some(1)), "objects", "pack")) {
+		has := entries(t, packs)
+		for _, name := range has {
 			if strings.HasSuffix(name, ".pack") {
 				n++
 			}
+		}
+		if gone := slices.DeleteFunc(slices.Clone(came), func(name string) bool { return slices.Contains(has, name) }); (len(gone) > 0) != (want == 10) {
+			t.Errorf("%q are gone", gone)
 		}
 		if n < want || n > want+1 { // and what was combined in vain, which goes a day later, too
 			t.Errorf("%d packs, not %d", n, want)
