@@ -250,7 +250,10 @@ func TestMoreRepositoriesThanDisk(t *testing.T) {
 	for says, args := range map[string][]string{
 		"of no effect without --bucket": {"--git-local", "3GiB"}, "1GiB are less than one repository may have (--git-max-repository 2GiB)": {"--git-local", "1GiB", "--bucket", b.url},
 	} {
-		if code, _, errs := call(t, "", nil, append([]string{"serve", "--domain", bucketDomain, "--data", dir}, args...)...); code != exitUsage || !strings.Contains(errs, says) {
+		ctx, over := context.WithTimeout(t.Context(), 20*time.Second) // else it would serve
+		errs := newOutput()
+		code := run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "", "--domain", bucketDomain, "--data", dir}, args...), stdio{strings.NewReader(""), io.Discard, errs}, noEnv)
+		if over(); code != exitUsage || !strings.Contains(errs.String(), says) {
 			t.Errorf("%q: %d %s", args, code, errs)
 		}
 	}

@@ -601,6 +601,11 @@ func TestWhatTheDiskAloneHas(t *testing.T) {
 	if err := hosting.Alone(t.Context(), w.store); err != nil {
 		t.Fatal(err)
 	}
+	for i := range n {
+		if m := w.manifest(1, fmt.Sprint("tool", i)); len(m) > 0 {
+			t.Errorf("tool%d still has a manifest", i)
+		}
+	}
 	w.has.objects = nil
 	w.restart(false, false)
 	for i, tip := range tips {
