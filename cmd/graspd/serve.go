@@ -62,22 +62,37 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	if nc.Bucket, err = openBucket(c.Bucket); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	n, err := newNode(ctx, nc, screen, log)
-	if err != nil {
-		return errors.Join(withGitAdvice(err), l.Close())
+	by := managerOf(log)
+	greeted := false
+	life := func(ctx context.Context, n *node.Node, l node.Listeners) error {
+		if !greeted {
+			greet(io.out, c, n, l)
+			greeted = true
+		} else { // the settings may have changed since the start
+			select {
+			case hangups <- syscall.SIGHUP:
+			default: // one waits already
+			}
+		}
+		reload := func(ctx context.Context) { reloadOn(ctx, start, again, n, hangups, by) }
+		return serveOn(ctx, c, n, l, screen, log, by, reload)
 	}
 	for _, flag := range overruled(start.Config, l) {
 		log.Warn("systemd listens at another address than this setting says", "setting", flag)
 	}
 	for _, u := range start.resolved.bootstrap {
-		if n.Service().Is(u) {
+		if service.Is(u) {
 			log.Warn("a bootstrap relay is this relay itself, which graspd never asks", "relay", u, "mend", "name another address of the relay that is meant (docs/MOVING.md)")
 		}
 	}
-	greet(io.out, c, n, l)
-	by := managerOf(log)
-	reload := func(ctx context.Context) { reloadOn(ctx, start, again, n, hangups, by) }
-	return errors.Join(serveOn(ctx, c, n, l, screen, log, by, reload), n.Close())
+	if c.ClusterListen != "" {
+		return errors.Join(withGitAdvice(serveMember(ctx, nc, c.ClusterListen, l, by, screen, life)), l.Close())
+	}
+	n, err := newNode(ctx, nc, screen, log)
+	if err != nil {
+		return errors.Join(withGitAdvice(err), l.Close())
+	}
+	return errors.Join(life(ctx, n, l), n.Close())
 }
 
 // withGitAdvice adds to the error of an unfit git program what else the operator can do.
@@ -99,7 +114,9 @@ func nameless(c Config, env environment) []string {
 // serveOn runs the node and what goes on beside it.
 func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, screen *progress.Screen, log *slog.Logger, by manager, reload func(context.Context)) error {
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { by.tellEnd(gctx); return nil })
+	if c.ClusterListen == "" { // else there is another node after this one
+		g.Go(func() error { by.tellEnd(gctx); return nil })
+	}
 	l.Public = &served{Listener: l.Public, first: func() { by.notify(systemd.Ready) }}
 	g.Go(func() error { reload(gctx); return nil })
 	g.Go(func() error { returnMemory(gctx, readMemory, debug.FreeOSMemory); return nil })

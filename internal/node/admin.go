@@ -17,16 +17,24 @@ import (
 // adminPages serves the pages of the private listener.
 func (n *Node) adminPages() *admin.Pages {
 	c := admin.Config{
-		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Door: n.Door, Self: n.self, Node: n, Hosts: n.cfg.AdminHosts,
-		Faults: n.faults, Moderation: n.Moderator, Reports: n.Reports, Relay: n.Relay, Start: n.start,
+		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Self: n.self, Node: n, Hosts: n.cfg.AdminHosts,
+		Faults: n.faults, Relay: n.Relay, Start: n.start,
 	}
-	m := metrics.Config{Version: c.Version, Store: n.Store, Door: n.Door, Relay: n.Relay, Faults: n.faults, Reports: n.Reports}
+	m := metrics.Config{Version: c.Version, Store: n.Store, Relay: n.Relay, Faults: n.faults}
+	if !n.follows {
+		c.Door, c.Moderation, c.Reports = n.Door, n.Moderator, n.Reports
+		m.Door, m.Reports = n.Door, n.Reports
+	}
 	if n.Backups != nil {
 		c.Backups, m.Backups = n.Backups, n.Backups
 	}
 	if n.bucket != nil {
 		b := keeping{n.bucket, n.kept}
 		c.Bucket, m.Bucket = b, b
+	}
+	if n.cfg.Member != nil {
+		at := standing{n.cfg.Member, !n.follows}
+		c.Cluster, m.Cluster = at, at
 	}
 	if n.Engine != nil {
 		c.Sync, m.Sync = n.Engine, n.Engine
@@ -48,7 +56,7 @@ func (n *Node) adminPages() *admin.Pages {
 
 // Nothing returns what to tell an operator while this relay carries no repository and none waits for its git data; else nil.
 func (n *Node) Nothing() *status.Nothing {
-	if n.Store.Stats().Repositories > 0 || n.Store.Waits() > 0 {
+	if n.follows || n.Store.Stats().Repositories > 0 || n.Store.Waits() > 0 {
 		return nil
 	}
 	told := n.Door.Unlisted()

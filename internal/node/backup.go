@@ -109,6 +109,9 @@ func (n *Node) Backup(dir string) error {
 
 // copyContent copies the store and the git data into a directory. The copy belongs to no bucket: it is for when that is gone.
 func (n *Node) copyContent(ctx context.Context, to string) error {
+	if n.follows && n.cfg.Git != nil {
+		return errors.New("this node follows, and has no git data: make the backup of the node that leads")
+	}
 	if err := n.Store.Copy(StoreIn(to)); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type Bucket struct {
 	Objects *objects.Watched
 	Name    string // where it is, for people
 	Host    string // the name of this machine, for people
+	URL     string // by which the other nodes reach this one; "" where there are none
 }
 
 // Errors of buckets that callers tell apart.
@@ -40,11 +41,12 @@ type Leader struct {
 	Domain string    `json:"domain"` // under which announcements list the service; "" of a commit that no node has made
 	Host   string    `json:"host"`
 	At     time.Time `json:"at"`
-	ID     string    `json:"id"` // no two terms have the same
+	ID     string    `json:"id"`            // no two terms have the same
+	URL    string    `json:"url,omitempty"` // by which other nodes reach it
 }
 
 func newLeader(b *Bucket, domain string, now time.Time) []byte {
-	text, err := json.Marshal(Leader{Domain: domain, Host: b.Host, At: now.UTC().Truncate(time.Second), ID: rand.Text()})
+	text, err := json.Marshal(Leader{Domain: domain, Host: b.Host, At: now.UTC().Truncate(time.Second), ID: rand.Text(), URL: b.URL})
 	if err != nil { // of strings and a time
 		panic(err)
 	}
@@ -217,19 +219,26 @@ func Refill(ctx context.Context, c Config, show func(done, all int64)) error {
 	return nil
 }
 
-// lead checks that the log is of this service, and begins a term. A bucket that is gone meanwhile ends that after a while.
-func (b *Bucket) lead(s *store.Store, log *bucketlog.Log, service grasp.Service, now time.Time) error {
-	domain := service.ServerName()
+// isOf fails where the log is of another service.
+func (b *Bucket) isOf(s *store.Store, service grasp.Service) error {
 	before, err := leaderBefore(s)
 	if err != nil {
 		return err
 	}
-	if before.Domain != "" && before.Domain != domain {
+	if domain := service.ServerName(); before.Domain != "" && before.Domain != domain {
 		return fmt.Errorf("%w: the bucket %s has %s, and this relay is to be %s", ErrOthers, b.Name, before.Domain, domain)
+	}
+	return nil
+}
+
+// lead checks that the log is of this service, and begins a term. A bucket that is gone meanwhile ends that after a while.
+func (b *Bucket) lead(s *store.Store, log *bucketlog.Log, service grasp.Service, now time.Time) error {
+	if err := b.isOf(s, service); err != nil {
+		return err
 	}
 	late := time.AfterFunc(leadPatience, log.Close)
 	defer late.Stop()
-	if _, err := s.Lead(newLeader(b, domain, now)); err != nil {
+	if _, err := s.Lead(newLeader(b, service.ServerName(), now)); err != nil {
 		return fmt.Errorf("begin to write the bucket %s: %w", b.Name, errors.Join(err, b.Objects.Stats().Last))
 	}
 	return nil

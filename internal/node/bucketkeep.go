@@ -93,6 +93,20 @@ func (k *keeper) run(ctx context.Context) error {
 	}
 }
 
+// watch tells of the bucket of a node that follows, until ctx ends.
+func (k *keeper) watch(ctx context.Context) error {
+	look := time.NewTicker(bucketLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+			k.tell()
+		}
+	}
+}
+
 // isDeposed looks whether another node has begun a term. A node that writes nothing would not hear of that.
 func (k *keeper) isDeposed(ctx context.Context) bool {
 	at := k.store.LogPlace()
@@ -119,7 +133,7 @@ func (k *keeper) deposed(ctx context.Context) error {
 	if err != nil {
 		k.logger.Debug("who leads is not known", "error", err)
 	}
-	return fmt.Errorf("%w: %s writes the bucket %s now, and this process ends", store.ErrDeposed, who, k.Name)
+	return fmt.Errorf("%w: %s writes the bucket %s now", store.ErrDeposed, who, k.Name)
 }
 
 // tell logs that the bucket is away, and that it is back.

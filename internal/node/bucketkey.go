@@ -3,9 +3,11 @@ package node
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/graspd/graspd/internal/base/objects"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -69,4 +71,29 @@ func (b *Bucket) shareKey(ctx context.Context, dir string) error {
 		return err
 	}
 	return b.putKey(ctx, key)
+}
+
+// secretObject is the name, in a bucket, of the secret by which the nodes that share it know each other, and secretBytes how long it is.
+const (
+	secretObject = "cluster.key"
+	secretBytes  = 26
+)
+
+// secret returns what only nodes know that may read the bucket. It makes one where there is none.
+func (b *Bucket) secret(ctx context.Context) (string, error) {
+	o := objects.Patient{Store: b.Objects}
+	for {
+		text, err := o.Get(ctx, secretObject, 0, mostKey)
+		switch {
+		case err == nil && len(text) < secretBytes:
+			return "", fmt.Errorf("the secret of the nodes in the bucket, %s, has %d bytes: remove it, and a start makes another one", secretObject, len(text))
+		case err == nil:
+			return string(text), nil
+		case !errors.Is(err, objects.ErrNone):
+			return "", fmt.Errorf("the secret of the nodes in the bucket: %w", err)
+		}
+		if _, err := o.Put(ctx, secretObject, strings.NewReader(rand.Text())); err != nil { // what another node has put meanwhile counts
+			return "", fmt.Errorf("write the secret of the nodes to the bucket: %w", err)
+		}
+	}
 }

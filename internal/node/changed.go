@@ -47,7 +47,7 @@ func (n *Node) readChanges() error {
 	n.said.settings = Settings{Info: n.cfg.Info, About: n.cfg.About, MinPoW: n.cfg.MinPoW, Lists: n.cfg.Lists}
 	_, hold, over := nip86.Apply(n.cfg.Info, all)
 	n.said.changes.Store(&hold)
-	if len(over) == 0 {
+	if len(over) == 0 || n.follows {
 		return nil
 	}
 	b, err := n.Store.Begin()

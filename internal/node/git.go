@@ -91,7 +91,7 @@ func (n *Node) trusts(owner nostr.PubKey) bool {
 	if n.circle != nil && n.circle.Has(owner) {
 		return true
 	}
-	l := n.Door.Rules().Lists
+	l := reader{n}.rules().Lists
 	_, author := l.AllowPubKeys[owner]
 	_, repositories := l.AllowRepositories.Owners[owner]
 	return author || repositories

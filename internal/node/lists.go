@@ -25,6 +25,10 @@ type Settings struct {
 func (n *Node) Set(ctx context.Context, s Settings) {
 	n.said.mu.Lock()
 	defer n.said.mu.Unlock()
+	if n.follows {
+		reader{n}.set(s)
+		return
+	}
 	before, rules := n.Door.Rules(), n.cfg.rules(s.Lists)
 	rules.MinPoW = s.MinPoW
 	info, hold, over := nip86.Apply(s.Info, n.Changes())
@@ -50,9 +54,9 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 	n.log.Info("settings reread", append(append(listCounts(s.Lists), slog.Int("min_pow", s.MinPoW)), n.memberCount()...)...)
 }
 
-// followRules hands the engine the lists of rules as they come into force, until ctx ends. The door decides by rules before the engine hears
+// tellEngine hands the engine the lists of rules as they come into force, until ctx ends. The door decides by rules before the engine hears
 // of them. before are those that the engine has, and changed is closed when there are others.
-func (t *Term) followRules(ctx context.Context, before policy.Rules, changed <-chan struct{}) error {
+func (t *Term) tellEngine(ctx context.Context, before policy.Rules, changed <-chan struct{}) error {
 	for {
 		select {
 		case <-changed:

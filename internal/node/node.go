@@ -58,6 +58,7 @@ type Config struct {
 	Private     *Private                 // nil: the node serves everybody
 	Backups     *Backups                 // nil: the node makes none by itself
 	Bucket      *Bucket                  // nil: what the node has is in Dir alone; else Prepare comes before New, and Dir has copies
+	Member      *Member                  // nil: the node writes its bucket alone; else it serves what the member has, and has a Term once that leads
 	Mailboxes   bool                     // the node asks the relays to which participants write (GRASP-03)
 	Archive     *Archive                 // how to keep what Lists.Archive names; nil: not at all
 	Identity    func() (Identity, error) // New calls it once the store is open; nil: the key in Dir
@@ -82,7 +83,7 @@ type Identity struct {
 	Sign   func(*nostr.Event) error
 }
 
-// Node is one relay: parts that read what is in the store and on the disk, and a term.
+// Node is one relay: parts that read what is in the store and on the disk, and a term, unless another node writes.
 type Node struct {
 	Front   *front.Front
 	Store   *store.Store
@@ -105,6 +106,7 @@ type Node struct {
 	peers   *members.Peers  // nil where everybody is served
 	copying chan struct{}   // full while a backup is under way
 	bucket  *keeper         // nil without Config.Bucket
+	follows bool            // another node writes, or did when this one was built
 
 	readiness atomic.Pointer[status.Readiness] // as watchFilling saw it last; nil before
 }
@@ -112,7 +114,7 @@ type Node struct {
 // New builds a node. The node answers while Run runs. The caller calls Close in the end.
 func New(c Config) (_ *Node, err error) {
 	c = c.withDefaults()
-	n := &Node{cfg: c, start: c.Now(), log: c.Logger, faults: contain.New(c.Logger, nil), circle: c.newCircle(), copying: make(chan struct{}, 1)}
+	n := &Node{cfg: c, start: c.Now(), log: c.Logger, faults: contain.New(c.Logger, nil), circle: c.newCircle(), copying: make(chan struct{}, 1), follows: c.Member != nil && !c.Member.leads()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -121,8 +123,10 @@ func New(c Config) (_ *Node, err error) {
 	if err := n.open(); err != nil {
 		return nil, err
 	}
-	if err := n.decide(); err != nil {
-		return nil, err
+	if !n.follows {
+		if err := n.decide(); err != nil {
+			return nil, err
+		}
 	}
 	who, err := c.Identity()
 	if err != nil {
@@ -132,29 +136,37 @@ func New(c Config) (_ *Node, err error) {
 	if err := n.read(); err != nil {
 		return nil, err
 	}
-	n.fetch(who)
-	if c.Backups != nil {
+	if !n.follows {
+		n.fetch(who)
+	}
+	if c.Backups != nil && !n.follows {
 		n.Backups = n.newBackups()
 	}
 	n.pages = n.adminPages()
 	if n.Remote() {
-		n.Front.Handle(signin.Route(signin.Config{Service: c.Service, Keys: c.AdminKeys, Pages: n.pages, Now: c.Now, Logger: c.Logger.With("component", "signin")}))
+		n.Front.Handle(ifWrites(!n.follows, signin.Route(signin.Config{Service: c.Service, Keys: c.AdminKeys, Pages: n.pages, Now: c.Now, Logger: c.Logger.With("component", "signin")})))
 	}
 	return n, nil
 }
 
 // open opens the store and the repositories.
 func (n *Node) open() (err error) {
-	if n.cfg.Bucket == nil {
+	switch {
+	case n.cfg.Bucket == nil:
 		n.Store, err = openOwnStore(n.cfg)
-	} else if n.bucket, err = openLogged(n.cfg); err == nil {
-		n.Store = n.bucket.store
+	case n.cfg.Member != nil:
+		n.bucket = n.cfg.Member.keeper
+	default:
+		n.bucket, err = openLogged(n.cfg)
 	}
 	if err != nil {
 		return err
 	}
+	if n.bucket != nil {
+		n.Store = n.bucket.store
+	}
 	n.sweepSnapshots()
-	if n.cfg.Git != nil {
+	if n.cfg.Git != nil && !n.follows {
 		return n.openGit()
 	}
 	return nil
@@ -172,9 +184,11 @@ func (n *Node) read() (err error) {
 	})
 	n.Front.Handle(front.AddressRoute(c.Service.Root()))
 	if len(c.AdminKeys) > 0 {
-		n.Front.Handle(nip86.Route(nip86.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Settings: n, Now: c.Now}))
+		n.Front.Handle(ifWrites(!n.follows, nip86.Route(nip86.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Settings: n, Now: c.Now})))
 	}
-	if c.Git != nil {
+	if c.Git != nil && n.follows {
+		n.Front.Handle(noGit(c.Service.Base()))
+	} else if c.Git != nil {
 		if err := n.serveGit(); err != nil {
 			return err
 		}
@@ -262,7 +276,7 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 		moved = n.Host.Moved
 	}
 	return relay.New(relay.Config{
-		Moved: moved, Front: n.Front, Store: n.Store, Door: n.Door, Service: c.Service, Info: info, About: c.About, Look: c.Look, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
+		Moved: moved, Front: n.Front, Store: n.Store, Door: n.Door, Rules: reader{n}.follow(), Service: c.Service, Info: info, About: c.About, Look: c.Look, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
 		Logger: c.Logger.With("component", "relay"), Faults: n.faults, Members: n.readers(),
 	})
 }
@@ -303,7 +317,7 @@ func (n *Node) Close() error {
 	if n.disk != nil {
 		errs = append(errs, n.disk.Close())
 	}
-	if n.Store != nil {
+	if n.Store != nil && n.cfg.Member == nil {
 		errs = append(errs, n.Store.Close())
 	}
 	return errors.Join(errs...)

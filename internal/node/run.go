@@ -60,8 +60,13 @@ func (n *Node) parts(l Listeners) []part {
 	if n.Backups != nil {
 		parts = append(parts, part{"backups", n.Backups.Run})
 	}
-	if n.bucket != nil {
+	if n.cfg.Member != nil {
+		parts = append(parts, part{"member", n.cfg.Member.await(!n.follows)})
+	}
+	if n.bucket != nil && !n.follows {
 		parts = append(parts, part{"bucket", n.bucket.run})
+	} else if n.bucket != nil {
+		parts = append(parts, part{"bucket", n.bucket.watch})
 	}
 	parts = append(append(parts, part{"relay", n.Relay.Run}), n.Term.parts()...)
 	if l.Admin != nil || n.Remote() {
@@ -99,7 +104,7 @@ func (n *Node) Run(ctx context.Context, l Listeners) error {
 	}
 	g.Go(func() error {
 		<-over.Done()
-		if n.bucket != nil {
+		if n.bucket != nil && !n.follows {
 			late := time.AfterFunc(closePatience, n.bucket.log.Close)
 			defer late.Stop()
 		}

@@ -54,11 +54,14 @@ func (n *Node) fetch(who Identity) {
 	}
 }
 
-// parts returns the parts of a term, each before those to which it hands its data.
+// parts returns the parts of a term, each before those to which it hands its data; none where another node writes.
 func (t *Term) parts() (all []part) {
+	if t.Door == nil {
+		return nil
+	}
 	if t.Engine != nil {
 		rules, changed := t.Door.FollowRules()
-		follow := func(ctx context.Context) error { return t.followRules(ctx, rules, changed) }
+		follow := func(ctx context.Context) error { return t.tellEngine(ctx, rules, changed) }
 		all = append(all, part{"lists of the engine", follow}, part{"engine", t.Engine.Run})
 	}
 	if t.GitSync != nil {

@@ -18,7 +18,10 @@ const (
 var errAway = errors.New("the commit log does not answer")
 
 // verdictAway is the verdict on an event of which it is not known whether it is stored, or that nobody decides at the moment.
-var verdictAway = policy.Verdict{Outcome: policy.Failed, Reason: "error: no node takes writes at the moment; try again"}
+var verdictAway = policy.Verdict{Outcome: policy.Failed, Reason: "error: " + NoWriter}
+
+// NoWriter is what people hear whom nobody can answer at the moment.
+const NoWriter = "no node takes writes at the moment; try again"
 
 // settle commits the batch. A commit log may not answer for long, and as long nobody knows what became of the commit, nothing can be decided: then
 // who waits for a verdict on an event hears that they are to try again. Who has exclusive work in the batch, such as a push, waits on.

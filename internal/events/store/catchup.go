@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/sleep"
@@ -12,10 +11,9 @@ import (
 	"github.com/graspd/graspd/internal/events/store/layout"
 )
 
-// Bounds of reading the log at a start: how many entries at once, how often an entry is asked for that is not answered, the waits between, of which
+// Bounds of reading the log at a start: how often an entry is asked for that is not answered, the waits between, of which
 // the first doubles, and how often the log of what happens hears how far it is.
 const (
-	widest      = 16
 	readTries   = 6
 	firstWait   = 50 * time.Millisecond
 	longestWait = 2 * time.Second
@@ -29,13 +27,13 @@ func (r *replica) catchUp(c layout.Counters) error {
 		return err
 	}
 	told := time.Now()
-	for width := 1; ; width = min(2*width, widest) {
+	for width := 1; ; width = min(2*width, commitlog.Widest) {
 		at := commitlog.Position(r.s.place.Position)
 		if time.Since(told) >= tellEvery {
 			told = time.Now()
 			r.s.opt.Logger.Info("reading the commit log", "position", uint64(at))
 		}
-		entries, end := r.readSome(at+1, width)
+		entries, end := commitlog.ReadSome(at+1, width, r.read)
 		for _, x := range entries {
 			if err := r.s.Apply(x); err != nil {
 				return fmt.Errorf("read the log: %w", err)
@@ -64,22 +62,6 @@ func (r *replica) sameHistory() error {
 		return nil
 	}
 	return err
-}
-
-// readSome reads so many entries at once, and gives those before the first that is not to be had, and why that is not.
-func (r *replica) readSome(from commitlog.Position, n int) ([]commitlog.Entry, error) {
-	entries, errs := make([]commitlog.Entry, n), make([]error, n)
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() { entries[i], errs[i] = r.read(from + commitlog.Position(i)) })
-	}
-	all.Wait()
-	for i, err := range errs {
-		if err != nil {
-			return entries[:i], err
-		}
-	}
-	return entries, nil
 }
 
 // read reads an entry, and asks again a few times where the log does not answer.

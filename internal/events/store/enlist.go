@@ -60,7 +60,8 @@ func StandAlone(o Options) error {
 	return errors.Join(s.commit(s.engine, w, nil), s.Close())
 }
 
-// PlaceIn returns up to where the store in o.Dir has its log; the zero Place where it belongs to none. It fails as Open does for reading.
+// PlaceIn returns up to where the store in o.Dir has its log; the zero Place where it belongs to none. It fails as Open does for reading, and with
+// ErrNone where the store has nothing at all: a kill may have taken all that a store with a log had, as that is synced late.
 func PlaceIn(o Options) (Place, error) {
 	o.ReadOnly = true
 	s, err := Open(o)
@@ -68,7 +69,11 @@ func PlaceIn(o Options) (Place, error) {
 		return Place{}, err
 	}
 	at := s.LogPlace()
-	return at, s.Close()
+	formed, err := hasFormat(s.engine.db)
+	if err == nil && !formed {
+		err = ErrNone
+	}
+	return at, errors.Join(err, s.Close())
 }
 
 // BeginsTerm reports whether an entry is the first of a term, and returns what the node said of itself that began it (Lead).

@@ -163,3 +163,52 @@ func TestATermForgetsOldRemovals(t *testing.T) {
 		t.Errorf("a follower has something else:\n%s\n%s", x, y)
 	}
 }
+
+// TestPlaceOfAStoreThatHasNothing: a kill may take all that a store with a log had. There is no store then, and none that belongs to no log.
+func TestPlaceOfAStoreThatHasNothing(t *testing.T) {
+	mem, log := vfs.NewMem(), new(logtest.Memory)
+	o := store.Options{Dir: "data", FS: mem}
+	place := func(want uint64, fails error) {
+		t.Helper()
+		if at, err := store.PlaceIn(o); at.Position != want || !errors.Is(err, fails) {
+			t.Errorf("position %d, %v; want %d, %v", at.Position, err, want, fails)
+		}
+	}
+	s := openLogged(t, mem, log)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	place(0, store.ErrNone)
+	s = openLogged(t, mem, log)
+	lead(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	place(1, nil)
+}
+
+// TestFollowPlace: the channel is closed with the next commit, of this store or of another one, and no earlier.
+func TestFollowPlace(t *testing.T) {
+	log := new(logtest.Memory)
+	one, other := openLogged(t, vfs.NewMem(), log), openLogged(t, vfs.NewMem(), log)
+	for _, c := range []struct {
+		s  *store.Store
+		do func()
+	}{{one, func() { lead(t, one) }}, {other, func() { catchUp(t, other, log) }}} {
+		at, moved := c.s.FollowPlace()
+		select {
+		case <-moved:
+			t.Error("it has moved before anything came")
+		default:
+		}
+		c.do()
+		select {
+		case <-moved:
+		default:
+			t.Error("nobody hears of a commit")
+		}
+		if now, _ := c.s.FollowPlace(); now.Position != at.Position+1 || now != c.s.LogPlace() {
+			t.Errorf("%+v after %+v", now, at)
+		}
+	}
+}

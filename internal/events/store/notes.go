@@ -33,10 +33,11 @@ func (s *Store) Notes() (_ map[string][]byte, err error) {
 // KeepNotes writes some notes and removes others, all of it or nothing; when it returns, that is durable. One goroutine at a time may call
 // it, also while a Batch is open. KeepNotes fails with ErrFull and ErrFailed as a commit does.
 func (s *Store) KeepNotes(set map[string][]byte, remove []string) (err error) {
-	if err := s.takeNotes(); err != nil {
+	done, err := s.takeNotes()
+	if err != nil {
 		return err
 	}
-	defer s.giveNotesBack()
+	defer done()
 	e, err := s.use()
 	if err != nil {
 		return err
@@ -66,25 +67,24 @@ func (s *Store) KeepNotes(set map[string][]byte, remove []string) (err error) {
 	return nil
 }
 
-func (s *Store) takeNotes() error {
+// takeNotes makes its caller the only one to write notes, until it calls done.
+func (s *Store) takeNotes() (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		return ErrClosed
+		return nil, ErrClosed
 	case s.opt.ReadOnly:
-		return ErrReadOnly
+		return nil, ErrReadOnly
 	case s.replica.bar() != nil:
-		return s.replica.bar()
+		return nil, s.replica.bar()
 	case s.noting:
-		return ErrBusy
+		return nil, ErrBusy
 	}
 	s.noting = true
-	return nil
-}
-
-func (s *Store) giveNotesBack() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.noting = false
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.noting = false
+	}, nil
 }

@@ -23,7 +23,7 @@ func Open(o Options) (*Store, error) {
 }
 
 func newStore(o Options) *Store {
-	s := &Store{opt: o.withDefaults(), committing: make(sole, 1), changed: make(chan struct{}), rowsChanged: newChanges(), sketch: index.NewSketch()}
+	s := &Store{opt: o.withDefaults(), committing: make(sole, 1), changed: make(chan struct{}), moved: make(chan struct{}), rowsChanged: newChanges(), sketch: index.NewSketch()}
 	if o.Log != nil && !o.ReadOnly {
 		s.replica = &replica{s: s, log: o.Log, barred: ErrFollows, over: make(chan struct{})}
 	}

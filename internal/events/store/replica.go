@@ -47,6 +47,13 @@ func (s *Store) LogPlace() Place {
 	return s.place
 }
 
+// FollowPlace returns the same, and a channel that is closed when the store has more of its log.
+func (s *Store) FollowPlace() (Place, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.place, s.moved
+}
+
 // bar returns why the store does not write; nil where it has no log, or leads. Store.mu is held.
 func (r *replica) bar() error {
 	if r == nil {
@@ -134,6 +141,8 @@ func (r *replica) enter(e *engine, w *pebble.Batch, x commitlog.Entry, body comm
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	r.s.place = at
+	close(r.s.moved)
+	r.s.moved = make(chan struct{})
 	return nil
 }
 

@@ -50,9 +50,10 @@ type Store struct {
 	noting  bool // notes are being written
 	closed  bool
 
-	place   Place    // up to where the store has its log
-	replica *replica // nil without a log
-	leaves  bool     // it belongs to a log no more, once it is open
+	place   Place         // up to where the store has its log
+	moved   chan struct{} // closed when place moves
+	replica *replica      // nil without a log
+	leaves  bool          // it belongs to a log no more, once it is open
 
 	own
 }

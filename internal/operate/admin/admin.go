@@ -86,19 +86,20 @@ type Config struct {
 	Version    string
 	Start      time.Time // of this process; zero is not known
 	Store      Store
-	Sync       Sync                                 // nil when this relay does not sync
-	Metrics    http.Handler                         // nil is none
-	Hosts      []string                             // names by which a browser may ask for the pages, besides addresses and names without a dot
-	Door       Door                                 // nil: the pages show no refusals
-	Relay      interface{ Stats() relay.Stats }     // nil: the pages show no clients
-	Self       nostr.PubKey                         // the relay's own key
-	Node       Node                                 // nil: the pages offer no backup, and show neither changes nor why no repository is kept
-	Faults     *contain.Faults                      // nil: there are none
-	Git        Hosting                              // nil when no repositories are hosted
-	Moderation Moderation                           // nil: not offered
-	Backups    interface{ Status() status.Backups } // nil when this relay makes none by itself
-	Bucket     Bucket                               // nil when this relay has none
-	Reports    Reports                              // nil: not offered; needs Moderation
+	Sync       Sync                                   // nil when this relay does not sync
+	Metrics    http.Handler                           // nil is none
+	Hosts      []string                               // names by which a browser may ask for the pages, besides addresses and names without a dot
+	Door       Door                                   // nil: the pages show no refusals
+	Relay      interface{ Stats() relay.Stats }       // nil: the pages show no clients
+	Self       nostr.PubKey                           // the relay's own key
+	Node       Node                                   // nil: the pages offer no backup, and show neither changes nor why no repository is kept
+	Faults     *contain.Faults                        // nil: there are none
+	Git        Hosting                                // nil when no repositories are hosted
+	Moderation Moderation                             // nil: not offered
+	Backups    interface{ Status() status.Backups }   // nil when this relay makes none by itself
+	Bucket     Bucket                                 // nil when this relay has none
+	Cluster    interface{ Standing() status.Cluster } // nil when this relay shares its bucket with no other node
+	Reports    Reports                                // nil: not offered; needs Moderation
 }
 
 // Door keeps figures about the events that come in, and the last refusals, the newest first.
@@ -225,6 +226,13 @@ func (c Config) ready(w http.ResponseWriter, _ *http.Request) {
 		code = http.StatusServiceUnavailable
 	}
 	text := r.String()
+	if c.Cluster != nil {
+		s := c.Cluster.Standing()
+		text += "; " + s.String()
+		if wrong := s.Problem(); wrong != "" {
+			code, text = http.StatusServiceUnavailable, wrong
+		}
+	}
 	if c.Bucket != nil && c.Bucket.Problem() != "" {
 		text += "; " + c.Bucket.Problem()
 	}

@@ -60,6 +60,11 @@ func (c Config) troubles(relays []status.Relay) []string {
 	if c.Bucket != nil && c.Bucket.Problem() != "" {
 		list = append(list, c.Bucket.Problem())
 	}
+	if c.Cluster != nil {
+		if text := c.Cluster.Standing().Problem(); text != "" {
+			list = append(list, text)
+		}
+	}
 	if n, last := c.Faults.Seen(); n > 0 && time.Since(last.Time) < faultTold {
 		list = append(list, fmt.Sprintf("%s in graspd since the start; a fault ends one connection or one piece of work; the last one at %s in what serves %s: %s at %s; please report it with its lines of the log",
 			safetext.Number(n, "fault", "faults"), last.Time.UTC().Format(time.RFC3339), last.In, last.Value, last.Place))

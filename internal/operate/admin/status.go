@@ -22,6 +22,8 @@ type Status struct {
 	Git     *status.Git   `json:"git,omitempty"`      // nil where no repositories are hosted
 	GitDisk *DiskStatus   `json:"git_disk,omitempty"` // nil where the git data is on the disk of the store
 
+	Cluster *status.Cluster `json:"cluster,omitempty"` // nil where this relay shares its bucket with no other node
+
 	Backups *status.Backups `json:"backups,omitempty"` // nil where this relay makes none by itself
 	Bucket  *status.Bucket  `json:"bucket,omitempty"`  // nil where this relay has none
 	Reports *ReportQueue    `json:"reports,omitempty"` // nil where the relay keeps none
@@ -113,6 +115,9 @@ func (c Config) tell(relays []status.Relay) Status {
 	if c.Node != nil {
 		s.Nothing, s.Changed = c.Node.Nothing(), c.Node.Changes()
 		s.Readiness = c.Node.Filled()
+	}
+	if c.Cluster != nil {
+		s.Cluster = new(c.Cluster.Standing())
 	}
 	if c.Backups != nil {
 		s.Backups = new(c.Backups.Status())

@@ -15,7 +15,12 @@ var sources = [ingest.Sources]string{
 
 // ofDoor adds the figures of events on their way in.
 func ofDoor(c *collector, from interface{ Stats() ingest.Stats }) {
-	part(c, func(context.Context) ingest.Stats { return from.Stats() },
+	part(c, func(context.Context) (s ingest.Stats) {
+		if from != nil {
+			s = from.Stats()
+		}
+		return s
+	},
 		counters(c, "ngit_sync_events_total", "Events stored, by how they came: from clients (direct), or from other relays: by live subscriptions (live), from what a relay had stored before (catchup), or when graspd asked for everything again, once a day (daily).", []string{"source"}, func(s ingest.Stats, to series) {
 			for i, source := range sources {
 				to.tell(float64(s.Decided[i][policy.Accept]+s.Released[i]), source)

@@ -24,7 +24,7 @@ import (
 type Config struct {
 	Version string
 	Store   Store
-	Door    interface{ Stats() ingest.Stats }
+	Door    interface{ Stats() ingest.Stats } // nil when another node writes
 	Relay   Relay
 	Sync    Sync // nil when this relay does not sync
 	Git     *Git // nil when it hosts no repositories
@@ -32,12 +32,16 @@ type Config struct {
 	Backups Backups // nil when this relay makes none by itself
 	Bucket  Bucket  // nil when this relay has none
 	Reports Reports // nil when none are kept
+	Cluster Cluster // nil when this relay shares its bucket with no other node
 	// Problems lists what the operator should mend; nil where nobody looks.
 	Problems func(ctx context.Context) []string
 }
 
 // Backups makes backups by itself.
 type Backups interface{ Status() status.Backups }
+
+// Cluster says how this node stands among those that share a bucket.
+type Cluster interface{ Standing() status.Cluster }
 
 // Reports keeps what people have reported.
 type Reports interface{ Open() []moderation.Reported }
@@ -76,6 +80,7 @@ func newCollector(from Config) *collector {
 	ofBackups(c, from.Backups)
 	ofBucket(c, from.Bucket)
 	ofReports(c, from.Reports)
+	ofCluster(c, from.Cluster)
 	ofProblems(c, from.Problems)
 	return c
 }

@@ -29,6 +29,9 @@ func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	for _, c := range s.Changed {
 		fmt.Fprintf(&b, "%s was changed to %q by %s on %s (NIP-86)\n", safetext.Printable(c.Setting), safetext.Line(c.Value, 100), safetext.Printable(c.By), Day(c.At))
 	}
+	if s.Cluster != nil {
+		fmt.Fprintln(&b, s.Cluster)
+	}
 	if s.Readiness != nil {
 		fmt.Fprintln(&b, s.Readiness)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -122,6 +123,8 @@ func (s *session) publish(work context.Context, e *nostr.Event) error {
 	case !s.visitor.MayPublish():
 		s.relay.counts.rateLimited.Add(1)
 		reason = "rate-limited: too many events from your address; slow down and send this one again"
+	case s.source == nil:
+		reason = "error: " + ingest.NoWriter
 	}
 	if reason != "" {
 		if err := s.pay.pace(work); err != nil {

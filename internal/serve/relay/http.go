@@ -188,11 +188,13 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request, from front
 	who := &identity{challenge: r.challenge()}
 	s := &session{
 		relay: r, visitor: from.Visitor, who: who,
-		source: r.door.Source(r.sourceConfig(from, who)),
-		wake:   newBell(),
+		wake: newBell(),
+	}
+	if r.door != nil {
+		s.source = r.door.Source(r.sourceConfig(from, who))
+		defer s.source.Close()
 	}
 	s.out, s.subs = newOutbox(s.wake), newSubscriptions(s.wake, &r.liveBytes)
-	defer s.source.Close()
 	s.cork = &cork{spare: r.corkBuffers, count: s.received}
 	s.pay = payer{visitor: from.Visitor, cork: s.cork}
 	s.conn, err = websocket.Accept(&corked{w, s.cork}, req, &websocket.AcceptOptions{

@@ -15,6 +15,7 @@ import (
 
 	"github.com/graspd/graspd/internal/base/contain"
 	"github.com/graspd/graspd/internal/events/ingest"
+	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/grasp"
@@ -28,11 +29,13 @@ const (
 	goodbyeGrace  = 5 * time.Second // how long sessions may take to end in good order
 )
 
-// Config says what a Relay serves, and to whom. Front, Store, Door and Service are required.
+// Config says what a Relay serves, and to whom. Front, Store, Door or Rules, and Service are required.
 type Config struct {
-	Front   *front.Front // where the relay answers the requests that no other route takes
-	Store   *store.Store
-	Door    *ingest.Door
+	Front *front.Front // where the relay answers the requests that no other route takes
+	Store *store.Store
+	Door  *ingest.Door // nil: the relay takes no events, as another node writes
+	// Rules returns the rules in force, and a channel that is closed when others have come into force, which may be nil; nil is those of the door.
+	Rules   func() (policy.Rules, <-chan struct{})
 	Service grasp.Service  // the place under which announcements list this relay
 	Info    nip11.Document // the operator's description; the relay adds limits and the NIPs that it implements
 	About   string         // the operator's Markdown with which the page for people begins; "" is none
@@ -56,7 +59,8 @@ type Config struct {
 // Relay serves clients. Clients may come before Run, but live events flow only while Run runs.
 type Relay struct {
 	store     *store.Store
-	door      *ingest.Door
+	door      *ingest.Door // nil where the relay takes no events
+	rules     func() (policy.Rules, <-chan struct{})
 	service   grasp.Service
 	look      web.Look
 	members   Members // nil is everybody
@@ -97,6 +101,9 @@ func New(c Config) (*Relay, error) {
 	if c.Challenge == nil {
 		c.Challenge = rand.Text
 	}
+	if c.Rules == nil {
+		c.Rules = c.Door.FollowRules
+	}
 	limits := c.Limits.withDefaults()
 	as, err := present(c.Info, c.About, c.MinPoW, c.Look, limits, c.Front.Rates(), c.Service)
 	if err != nil {
@@ -104,7 +111,7 @@ func New(c Config) (*Relay, error) {
 	}
 	pools := newPools(c.Front, limits)
 	r := &Relay{
-		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
+		store: c.Store, door: c.Door, rules: c.Rules, service: c.Service, challenge: c.Challenge, limits: limits, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
 		moved: c.Moved, members: c.Members, look: c.Look, maxLag: defaultMaxLag,
 		dispatcher:  newDispatcher(c.Store, c.Faults),
 		reconciles:  newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),

@@ -24,7 +24,7 @@ type session struct {
 	cork       *cork          // the connection under conn
 	visitor    *front.Visitor // nil for a client without rates
 	who        *identity
-	source     *ingest.Source
+	source     *ingest.Source          // nil where the relay takes no events
 	end        context.CancelCauseFunc // ends work: the writer says goodbye, the reader takes no further frame
 	wake       bell                    // wakes the writer
 	pay        payer                   // makes the client's address pay

@@ -93,6 +93,7 @@ type settings struct {
 	rates   front.Rates
 	proxies []netip.Prefix
 	routes  []front.Route // beside the relay's
+	follows bool          // the relay takes no events, as another node writes
 }
 
 func inBubble(t *testing.T, c settings, test func(t *testing.T, w *world)) {
@@ -145,7 +146,10 @@ func assembleOn(t *testing.T, c settings, g ground) *world {
 		Store: st, Rules: policy.Rules{Service: service, MinPoW: c.MinPoW}, Verifier: w.gate, Workers: g.workers, Logger: c.Logger, Faults: c.Faults,
 	})
 	w.source = w.door.Source(ingest.SourceConfig{Label: "test"})
-	c.Store, c.Door, c.Service = st, w.door, service
+	c.Store, c.Service = st, service
+	if c.Rules = w.door.FollowRules; !c.follows {
+		c.Door, c.Rules = w.door, nil
+	}
 	if c.Challenge == nil {
 		c.Challenge = func() string { return challenge }
 	}

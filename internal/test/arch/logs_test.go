@@ -32,7 +32,7 @@ var logKeys = map[string]string{
 	"most": "how many there may be", "node": "one of the demo's relays", "part": "which part of graspd", "place": "the function and line that is at fault", "problem": "a sentence about a setting, or about what is to be mended", "signed_by": "npub of who has signed what was pushed", "served": "how many repositories are served", "state": "how this relay stands, in a sentence", "quick": "whether graspd was away for a moment only, and asks for what is new",
 	"relay": "URL of another relay", "repositories": "how many repositories", "repository": "address of a repository", "stack": "of the goroutine, once for each place", "steps": "how many requests it took", "subject": "author, repository or event that the operator has decided about", "text": "what another relay wrote",
 	"operator": "npub of whoever runs the relay", "file": "name of a file", "bytes": "size of the file, or of what was pushed", "took": "how long it took",
-	"bucket": "where a bucket is", "position": "a position in the commit log", "files": "how many files", "made": "when it was made", "old": "where the store is that was put aside", "since": "since when",
+	"bucket": "where a bucket is", "position": "a position in the commit log", "leader": "which node leads, or is asked to", "term": "the number of a term of the commit log", "files": "how many files", "made": "when it was made", "old": "where the store is that was put aside", "since": "since when",
 	"below": "the position that is the first to stay", "commits": "how many entries of the commit log", "objects": "how many objects of old snapshots",
 	"to": "the relay that gets the room", "wait": "time until the next try", "waiting": "how many relays wait for their turn",
 }

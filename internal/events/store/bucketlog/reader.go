@@ -123,34 +123,38 @@ func (r *Reader) pause() time.Duration {
 }
 
 // look returns nil where the log goes on after what was read, or ends with it.
-func (r *Reader) look(ctx context.Context) error {
-	there, err := r.last(ctx)
+func (r *Reader) look(ctx context.Context) error { return r.log.Agree(ctx, r.at, r.chain) }
+
+// Agree returns nil where the log goes on after the entry with that chain at a position, or ends with it. It fails with ErrGap where the log has later
+// entries and not the next one, and with ErrHistory where it ends before, or has another entry there.
+func (l *Log) Agree(ctx context.Context, at commitlog.Position, chain commitlog.Chain) error {
+	there, err := l.last(ctx, at, chain)
 	if err != nil {
 		return err
 	}
-	later, err := r.log.after(ctx, r.at)
+	later, err := l.after(ctx, at)
 	switch {
 	case err != nil:
 		return err
-	case later > r.at+1:
-		return fmt.Errorf("%w: it goes on at %d after %d", commitlog.ErrGap, later, r.at)
+	case later > at+1:
+		return fmt.Errorf("%w: it goes on at %d after %d", commitlog.ErrGap, later, at)
 	case !there && later == 0:
-		return fmt.Errorf("%w: it ends before position %d", commitlog.ErrHistory, r.at)
+		return fmt.Errorf("%w: it ends before position %d", commitlog.ErrHistory, at)
 	}
 	return nil
 }
 
-// last reports whether the log has what was read last. A log may have forgotten it, and go on all the same.
-func (r *Reader) last(ctx context.Context) (there bool, err error) {
-	if r.at == 0 {
+// last reports whether the log has an entry. A log may have forgotten it, and go on all the same.
+func (l *Log) last(ctx context.Context, at commitlog.Position, chain commitlog.Chain) (there bool, err error) {
+	if at == 0 {
 		return true, nil
 	}
-	c, err := r.log.Chain(ctx, r.at)
+	c, err := l.Chain(ctx, at)
 	switch {
 	case errors.Is(err, commitlog.ErrNone):
 		return false, nil
-	case err == nil && c != r.chain:
-		err = fmt.Errorf("%w: another commit is at position %d", commitlog.ErrHistory, r.at)
+	case err == nil && c != chain:
+		err = fmt.Errorf("%w: another commit is at position %d", commitlog.ErrHistory, at)
 	}
 	return err == nil, err
 }

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nostr"
+)
+
+// beside is a node in a process of its own, which shares a bucket.
+type beside struct {
+	*child
+	url   grasp.RelayURL
+	admin string
+}
+
+func serveBeside(t *testing.T, b *bucketServer, dir string, args ...string) *beside {
+	t.Helper()
+	p := spawn(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--domain", bucketDomain, "--data", dir, "--bucket", b.url,
+		"--cluster-listen", "127.0.0.1:0", "--disk-floor", "1MiB", "--store-cache", "1MiB", "--git=false", "--sync=false"}, args...)...)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s:\n%s", filepath.Base(dir), p.errs)
+		}
+	})
+	u, err := grasp.NormalizeRelay(p.out.await(t, `listens on (ws://\S+)\n`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &beside{p, u, p.out.await(t, `for the operator: open (http://\S+)/\n`)}
+}
+
+// asks is what a path of the private listener answers.
+func (n *beside) asks(t *testing.T, path string) (int, string) {
+	t.Helper()
+	r, err := http.Get(n.admin + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return r.StatusCode, string(text)
+}
+
+// becomes waits until a path of the private listener answers so.
+func (n *beside) becomes(t *testing.T, path string, code int, pattern string) {
+	t.Helper()
+	re := regexp.MustCompile(pattern)
+	last := ""
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		got, text := n.asks(t, path)
+		if got == code && re.MatchString(text) {
+			return
+		}
+		last = fmt.Sprint(got, " ", text)
+	}
+	t.Fatalf("%s never answers %d %s, but %s\n%s", path, code, pattern, last, n.errs)
+}
+
+// refuses publishes an event, and requires that the node tells to try again.
+func (n *beside) refuses(t *testing.T, e *nostr.Event) {
+	t.Helper()
+	c := dial(t, n.url)
+	c.send(nostr.AppendEventMsg(nil, e))
+	if ok, is := c.next().(nostr.OK); !is || ok.OK || ok.Reason != "error: no node takes writes at the moment; try again" {
+		t.Errorf("a node that follows says %+v", ok)
+	}
+}
+
+// shows asks for an event until it comes, stored or live.
+func (n *beside) shows(t *testing.T, e *nostr.Event) {
+	t.Helper()
+	c := dial(t, n.url)
+	c.send(nostr.AppendReq(nil, "s", nostr.Filter{IDs: []nostr.ID{e.ID}}))
+	c.awaitEvent(e)
+}
+
+// TestTwoNodesShareABucket: one leads and the other serves what the first took, stored and live, and takes nothing. Whichever way the leader goes, the
+// other one leads, and has all that was acknowledged.
+func TestTwoNodesShareABucket(t *testing.T) {
+	b := newBucket(t)
+	events := someEvents(5)
+	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
+	one := serveBeside(t, b, dirs[0])
+	one.becomes(t, "/readyz", http.StatusOK, `this node leads since`)
+	c := dial(t, one.url)
+	c.publish(events[0])
+
+	two := serveBeside(t, b, dirs[1])
+	two.becomes(t, "/readyz", http.StatusOK, `this node follows \S+, which leads since`)
+	two.shows(t, events[0])
+	live := dial(t, two.url)
+	live.send(nostr.AppendReq(nil, "s", nostr.Filter{Authors: []nostr.PubKey{events[1].PubKey}}))
+	c.publish(events[1])
+	live.awaitEvent(events[1])
+	two.refuses(t, events[2])
+	two.becomes(t, "/status.json", http.StatusOK, `"cluster":\{"node":"http://127.0.0.1:\d+","leads":false,"leader":"[^"]+","leader_url":"http://127.0.0.1:\d+".*"behind":0,`)
+	two.becomes(t, "/metrics", http.StatusOK, `graspd_cluster_leads 0`)
+	one.becomes(t, "/metrics", http.StatusOK, `graspd_cluster_leads 1`)
+
+	one.kill()
+	two.becomes(t, "/readyz", http.StatusOK, `this node leads since`)
+	two.shows(t, events[0])
+	dial(t, two.url).publish(events[2])
+
+	one = serveBeside(t, b, dirs[0])
+	one.becomes(t, "/readyz", http.StatusOK, `this node follows`)
+	one.shows(t, events[2])
+	began := time.Now()
+	if err := two.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := two.wait(t); code != exitOK {
+		t.Errorf("exit code %d: %s", code, two.errs)
+	}
+	one.becomes(t, "/readyz", http.StatusOK, `this node leads since`)
+	t.Logf("a hand-over took %v", time.Since(began))
+	if !strings.Contains(two.errs.String(), "another node leads") {
+		t.Errorf("it was no hand-over: %s", two.errs)
+	}
+	for _, e := range events[:3] {
+		one.shows(t, e)
+	}
+	dial(t, one.url).publish(events[3])
+}
+
+// TestWhereNodesReachEachOther: an address that others cannot reach is refused, and a node without a bucket is.
+func TestWhereNodesReachEachOther(t *testing.T) {
+	const bucket = "s3://name/prefix?endpoint=http://127.0.0.1:1&region=eu-1"
+	for _, c := range []struct{ at, bucket, says string }{
+		{"7336", bucket, "want host:port"},
+		{":7336", bucket, "names no host"},
+		{"0.0.0.0:7336", bucket, "names no host"},
+		{"[::]:7336", bucket, "names no host"},
+		{"10.0.0.1:7336", "", "of no use without --bucket"},
+	} {
+		code, _, errs := call(t, "", nil, "serve", "--listen", "127.0.0.1:0", "--admin-listen", "", "--data", t.TempDir(), "--bucket", c.bucket, "--cluster-listen", c.at)
+		if code != exitUsage || !strings.Contains(errs, c.says) {
+			t.Errorf("%s: %d %s", c.at, code, errs)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]string{"10.0.0.1:0": "http://10.0.0.1:" + port, "[fd00::1]:0": "http://[fd00::1]:" + port, "a.internal:0": "http://a.internal:" + port} {
+		if got, err := clusterURL(at, l); err != nil || got != want {
+			t.Errorf("%s: %s, %v", at, got, err)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/base/objects"
+	"github.com/graspd/graspd/internal/base/objects/objecttest"
+	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/events/store/commitlog"
+	"github.com/graspd/graspd/internal/events/store/logtest"
+)
+
+// TestEntriesOfLately: a node remembers what it has tried to write, each position once, within bounds, until it hears that another one has written.
+func TestEntriesOfLately(t *testing.T) {
+	r := newRecent(new(logtest.Memory))
+	var before commitlog.Chain
+	write := func(at int, body []byte) {
+		t.Helper()
+		for range 2 { // as where the first answer was lost
+			if _, err := r.Append(t.Context(), commitlog.Position(at), before, body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before = before.After(body)
+	}
+	has := func(first, last int) {
+		t.Helper()
+		for at := first - 1; at <= last+1; at++ {
+			x, ok := r.at(commitlog.Position(at))
+			if want := at >= first && at <= last; ok != want || ok && x.At != commitlog.Position(at) {
+				t.Errorf("entry %d: %v, %d", at, ok, x.At)
+			}
+		}
+	}
+	body := []byte("first")
+	write(1, body)
+	copy(body, "spoil")
+	if x, _ := r.at(1); string(x.Body) != "first" || !x.Follows(0, commitlog.Chain{}) {
+		t.Errorf("it remembers %q", x.Body)
+	}
+	for at := 2; at <= recentEntries+10; at++ {
+		write(at, []byte("entry"))
+	}
+	has(11, recentEntries+10)
+	write(recentEntries+11, make([]byte, recentBytes))
+	has(recentEntries+11, recentEntries+11)
+	write(recentEntries+12, []byte("small"))
+	has(recentEntries+12, recentEntries+12)
+	r.forget()
+	has(1, 0)
+	write(recentEntries+12, []byte("small"))
+	has(recentEntries+12, recentEntries+12)
+}
+
+// TestNewsOfTheLog: a follower knows since when it has not had all of what it has heard.
+func TestNewsOfTheLog(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0) }
+	var n news
+	for i, c := range []struct {
+		head, has commitlog.Position
+		level     int
+	}{{5, 3, -1}, {5, 5, 1}, {9, 6, 1}, {8, 8, 1}, {9, 9, 4}, {9, 10, 5}} {
+		n.hear(at(i), c.head, c.has)
+		if level := n.level; c.level < 0 && !level.IsZero() || c.level >= 0 && !level.Equal(at(c.level)) || !n.heard.Equal(at(i)) {
+			t.Errorf("step %d: %+v", i, n)
+		}
+	}
+}
+
+// TestTheSecretOfTheNodes is the same for all, whoever asks first, and one that is no secret is refused.
+func TestTheSecretOfTheNodes(t *testing.T) {
+	memory := new(objecttest.Memory)
+	one, other := &Bucket{Objects: objects.Watch(memory)}, &Bucket{Objects: objects.Watch(memory)}
+	first, err := one.secret(t.Context())
+	if err != nil || len(first) < secretBytes {
+		t.Fatal(first, err)
+	}
+	if second, err := other.secret(t.Context()); err != nil || second != first {
+		t.Error(second, err)
+	}
+	if err := memory.Delete(t.Context(), secretObject); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := memory.Put(t.Context(), secretObject, strings.NewReader("short")); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := one.secret(t.Context()); err == nil {
+		t.Errorf("%q is a secret", text)
+	}
+}
+
+// TestOnlyNodesMayAsk: without the secret nobody hears anything, and a node that follows sends nothing.
+func TestOnlyNodesMayAsk(t *testing.T) {
+	m := &Member{keeper: &keeper{logger: slog.New(slog.DiscardHandler)}, secret: "the secret", client: newClient(), gone: make(chan struct{})}
+	close(m.gone) // so that nothing waits for the election
+	s := httptest.NewServer(m.server().Handler)
+	defer s.Close()
+	for _, c := range []struct {
+		secret, method, path string
+		values               url.Values
+		code                 string
+	}{
+		{"", http.MethodGet, logPath, url.Values{"after": {"1"}, "node": {"x"}}, "403"},
+		{"the secres", http.MethodGet, logPath, url.Values{"after": {"1"}, "node": {"x"}}, "403"},
+		{"", http.MethodPost, leadPath, url.Values{"position": {"1"}}, "403"},
+		{"the secret", http.MethodGet, logPath, url.Values{"after": {"1"}, "node": {"x"}}, "503"},
+		{"the secret", http.MethodGet, logPath, url.Values{"after": {"-1"}, "node": {"x"}}, "400"},
+		{"the secret", http.MethodGet, logPath, url.Values{"after": {"1"}}, "400"},
+		{"the secret", http.MethodPost, leadPath, url.Values{"position": {"x"}}, "400"},
+		{"the secret", http.MethodGet, leadPath, url.Values{"position": {"1"}}, "405"},
+	} {
+		asks := &Member{secret: c.secret, client: m.client}
+		if _, err := asks.ask(t.Context(), c.method, s.URL+c.path, c.values); err == nil || !strings.Contains(err.Error(), ": "+c.code+" ") {
+			t.Errorf("%s %s %v: %v", c.method, c.path, c.values, err)
+		}
+	}
+}
+
+// TestWhatNeedsGitData has the paths that a node without git data does not answer.
+func TestWhatNeedsGitData(t *testing.T) {
+	for path, is := range map[string]bool{
+		"/npub1xyz/tool.git": true, "/npub1xyz/tool.git/info/refs": true, "/someone/tool.git/git-upload-pack": true, "/prs/npub1xyz/tool.git/info/refs": true, "/npub1xyz": true,
+		"/npub1xyz/tool": true, "/note1abc": true, "/nevent1abc": true,
+		"/": false, "/feed.atom": false, "/tool.git": false, "/a/b/tool.git": false, "/a/tool.gitx": false, "/metrics": false, "/.well-known/nostr.json": false,
+	} {
+		if ofGit.MatchString(path) != is {
+			t.Errorf("%s: %v", path, !is)
+		}
+	}
+}
+
+// TestAStreamOfTheLog: who follows gets each entry once, in order, and a sign of life at the end; who is too far behind is told to read the bucket.
+func TestAStreamOfTheLog(t *testing.T) {
+	memory := new(logtest.Memory)
+	r := newRecent(memory)
+	s := openLoggedIn(t, t.TempDir(), r)
+	for range 3 {
+		if err := s.KeepNotes(map[string][]byte{"x": []byte(time.Now().String())}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var sent bytes.Buffer
+	w := stream{m: &Member{keeper: &keeper{store: s}, recent: r}, w: &sent, c: http.NewResponseController(&sink{httptest.NewRecorder()}), after: 2}
+	if _, err := w.send(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []commitlog.Position{3, 4, 0} {
+		f, err := commitlog.ReadFrame(&sent)
+		if err != nil || f.Head != 4 || f.Term != 1 || (f.Entry == nil) != (want == 0) || f.Entry != nil && f.Entry.At != want {
+			t.Errorf("want %d: %+v, %v", want, f, err)
+		}
+		if f.Entry == nil {
+			continue
+		}
+		if x, err := memory.Read(context.Background(), want); err != nil || x.Chain != f.Entry.Chain || !bytes.Equal(x.Body, f.Entry.Body) {
+			t.Errorf("entry %d is not that of the log: %v", want, err)
+		}
+	}
+	r.forget()
+	w.after = 2
+	if _, err := w.send(); !errors.Is(err, errBehind) {
+		t.Error(err)
+	}
+}
+
+// sink is a response that has deadlines.
+type sink struct{ *httptest.ResponseRecorder }
+
+func (s *sink) SetWriteDeadline(time.Time) error { return nil }
+
+// openLoggedIn opens a store with a log, and has it lead.
+func openLoggedIn(t *testing.T, dir string, l commitlog.Log) *store.Store {
+	t.Helper()
+	s, err := OpenStore(dir, store.Options{Log: l, Floor: 1, InodeFloor: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := s.Lead([]byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

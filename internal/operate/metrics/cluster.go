@@ -1,0 +1,29 @@
+package metrics
+
+import (
+	"context"
+
+	"github.com/graspd/graspd/internal/status"
+)
+
+// ofCluster adds how this node stands among those that share a bucket; where it is alone there are no such series.
+func ofCluster(c *collector, from Cluster) {
+	figures := []figure[status.Cluster]{
+		gauge(c, "graspd_cluster_leads", "1 where this node writes the bucket that it shares with others (--cluster-listen), 0 where it follows.", func(s status.Cluster) int { return bit(s.Leads) }),
+		gauge(c, "graspd_cluster_fresh", "1 where this node leads, or has heard of the commit log within two seconds; else it gets no clients (/readyz).", func(s status.Cluster) int { return bit(s.Fresh || s.Leads) }),
+		gauge(c, "graspd_cluster_term", "Term of the commit log: how often a node has begun to lead.", func(s status.Cluster) uint64 { return s.Term }),
+		gauge(c, "graspd_cluster_position", "Position up to which this node has the commit log.", func(s status.Cluster) uint64 { return s.Position }),
+		gauge(c, "graspd_cluster_behind", "Commits that this node is known to lack.", func(s status.Cluster) uint64 { return s.Behind }),
+		gauge(c, "graspd_cluster_lag_seconds", "For how long this node has lacked commits; 0 where it has all of which it knows.", func(s status.Cluster) float64 { return s.Lag.Seconds() }),
+	}
+	if from != nil {
+		part(c, func(context.Context) status.Cluster { return from.Standing() }, figures...)
+	}
+}
+
+func bit(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
