@@ -58,15 +58,10 @@ func (n *beside) asks(t *testing.T, path string) (int, string) {
 func (n *beside) becomes(t *testing.T, path string, code int, pattern string) {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
-	last := ""
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	eventually(t, fmt.Sprintf("%s answers %d %s", path, code, pattern), func() bool {
 		got, text := n.asks(t, path)
-		if got == code && re.MatchString(text) {
-			return
-		}
-		last = fmt.Sprint(got, " ", text)
-	}
-	t.Fatalf("%s never answers %d %s, but %s\n%s", path, code, pattern, last, n.errs)
+		return got == code && re.MatchString(text)
+	})
 }
 
 // refuses publishes an event, and requires that the node tells to try again.

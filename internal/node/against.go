@@ -54,7 +54,7 @@ func (n *Node) gather(ctx context.Context, other against.Asker) (here, there aga
 		*against.Holdings
 		against.Asker
 	}{{&here, n.stored}, {&there, other}} {
-		if x.Announced, err = against.Announcements(ctx, x.Asker, reader{n}.rules().Serves); err != nil {
+		if x.Announced, err = against.Announcements(ctx, x.Asker, n.rules.Rules().Serves); err != nil {
 			return here, there, err
 		}
 		for of := range x.Announced {

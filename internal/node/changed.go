@@ -50,19 +50,15 @@ func (n *Node) readChanges() error {
 	if len(over) == 0 || n.follows {
 		return nil
 	}
-	b, err := n.Store.Begin()
-	if err != nil {
-		return full(err)
-	}
-	defer b.Discard()
-	for _, c := range over {
-		n.log.Info("a change made over the public address no longer holds: the settings say something else now", "setting", c.Setting)
-		if err := b.SetRow(nip86.ChangeRow+c.Setting, nil); err != nil {
-			return full(err)
+	return full(store.Update(n.Store, func(b *store.Batch) error {
+		for _, c := range over {
+			n.log.Info("a change made over the public address no longer holds: the settings say something else now", "setting", c.Setting)
+			if err := b.SetRow(nip86.ChangeRow+c.Setting, nil); err != nil {
+				return err
+			}
 		}
-	}
-	_, err = b.Commit()
-	return full(err)
+		return nil
+	}))
 }
 
 // full returns err, but nil for a full disk: the next start with room does what could not be done.

@@ -48,17 +48,13 @@ func moderated(c *Config, s *store.Store) (*moderator.Decisions, error) {
 		return nil, err
 	}
 	c.Lists = decided.With(c.Lists)
-	b, err := s.Begin()
-	if err == nil {
-		err = b.SetRules(c.rules(c.Lists).Fingerprint(), true)
+	err = store.Update(s, func(b *store.Batch) error {
+		err := b.SetRules(c.rules(c.Lists).Fingerprint(), true)
 		if at := s.Stats(); err == nil && at.Repositories == 0 && at.Remembered > 0 {
 			err = b.ForgetRefused()
 		}
-		if err == nil {
-			_, err = b.Commit()
-		}
-		b.Discard()
-	}
+		return err
+	})
 	if errors.Is(err, store.ErrFull) { // the next start with room does it
 		return decided, nil
 	}

@@ -39,7 +39,7 @@ func (n *Node) newEngine(who Identity) *relaysync.Engine {
 // typed reports whether the operator has named the relay as one to fill from, as an archive or as an index. Such a relay may have any
 // address.
 func (n *Node) typed(u grasp.RelayURL) bool {
-	_, archived := reader{n}.rules().Lists.Archive.Hosts[u]
+	_, archived := n.rules.Rules().Lists.Archive.Hosts[u]
 	return archived || slices.Contains(n.cfg.Sync.Bootstrap, u) || slices.Contains(n.cfg.Sync.Index, u)
 }
 

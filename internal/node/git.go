@@ -91,7 +91,7 @@ func (n *Node) trusts(owner nostr.PubKey) bool {
 	if n.circle != nil && n.circle.Has(owner) {
 		return true
 	}
-	l := reader{n}.rules().Lists
+	l := n.rules.Rules().Lists
 	_, author := l.AllowPubKeys[owner]
 	_, repositories := l.AllowRepositories.Owners[owner]
 	return author || repositories

@@ -25,15 +25,11 @@ type Settings struct {
 func (n *Node) Set(ctx context.Context, s Settings) {
 	n.said.mu.Lock()
 	defer n.said.mu.Unlock()
-	if n.follows {
-		reader{n}.set(s)
-		return
-	}
-	before, rules := n.Door.Rules(), n.cfg.rules(s.Lists)
-	rules.MinPoW = s.MinPoW
 	info, hold, over := nip86.Apply(s.Info, n.Changes())
 	present, err := n.Relay.Present(n.information(info, s.Lists), s.About, s.MinPoW)
-	if err == nil {
+	before, rules := n.rules.Rules(), n.cfg.rules(s.Lists)
+	rules.MinPoW = s.MinPoW
+	if err == nil && !n.follows {
 		err = n.Moderator.SetRules(ctx, rules)
 	}
 	if err != nil {
@@ -41,6 +37,14 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 		return
 	}
 	present()
+	if n.follows { // its settings decide what is shown and to whom, and those of the node that writes what is taken
+		n.said.settings = s
+		n.said.changes.Store(&hold)
+		n.elsewhere.lists.Store(&s.Lists)
+		n.setMembers(s.Members)
+		n.log.Info("settings reread: what is shown follows them, and what is taken those of the node that writes", n.memberCount()...)
+		return
+	}
 	n.takeOver(ctx, s, hold, over)
 	n.setMembers(s.Members)
 	if n.Host != nil {

@@ -30,21 +30,20 @@ type Member struct {
 	serves *http.Server
 	in     chan election.Input
 
-	applying chan struct{} // full while entries are taken, or a term is begun
-	led      chan struct{} // closed once it leads
-	left     chan struct{} // closed once it has left, and needs to lead no more
-	over     chan struct{} // closed when it cannot go on
-	gone     chan struct{} // closed once nobody has the election any more
+	applying sync.Mutex         // held while entries are taken, or a term is begun
+	led      chan struct{}      // closed once it leads
+	left     chan struct{}      // closed once it has left, and needs to lead no more
+	over     chan struct{}      // closed when it cannot go on
+	gone     chan struct{}      // closed once nobody has the election any more
+	unstream context.CancelFunc // ends the stream of a leader; of the goroutine that has the election
 	work     sync.WaitGroup
 
-	mu       sync.Mutex // guards all below
-	why      error      // why it cannot go on
-	term     election.Term
-	leader   Leader
-	writing  bool // it leads
-	unstream context.CancelFunc
-	agreed   time.Time // when the log was last seen to have what the store has
-	news     news
+	mu     sync.Mutex // guards all below
+	why    error      // why it cannot go on
+	term   election.Term
+	leader Leader
+	agreed time.Time // when the log was last seen to have what the store has
+	news   news
 }
 
 // errLeads ends a Node whose member leads by now.
@@ -73,7 +72,7 @@ func Join(ctx context.Context, c Config, url string) (*Member, error) {
 	m := &Member{
 		keeper: &keeper{Bucket: &b, log: log, store: s, dir: c.Dir, logger: c.Logger.With("component", "bucket")},
 		c:      c, recent: r, secret: secret, in: make(chan election.Input, 100),
-		applying: make(chan struct{}, 1), led: make(chan struct{}), left: make(chan struct{}), over: make(chan struct{}), gone: make(chan struct{}),
+		led: make(chan struct{}), left: make(chan struct{}), over: make(chan struct{}), gone: make(chan struct{}), unstream: func() {},
 	}
 	m.client, m.serves = newClient(), m.server()
 	if err := m.tellPlace(nil); err != nil {
@@ -89,7 +88,7 @@ func (m *Member) Serve(ctx context.Context, l net.Listener, serve func(context.C
 	defer stop()
 	var g errgroup.Group
 	g.Go(func() error { return serving(m.serves, l)(own) })
-	g.Go(func() error { return m.decide(own) })
+	g.Go(func() error { m.decide(own); return nil })
 	err := m.serveNodes(ctx, serve)
 	m.leave()
 	stop()
@@ -109,18 +108,21 @@ func (m *Member) serveNodes(ctx context.Context, serve func(context.Context, *No
 		if err != nil {
 			return err
 		}
-		err = errors.Join(serve(ctx, n), n.Close())
-		if !errors.Is(err, errLeads) || ctx.Err() != nil {
-			return err
+		err = serve(ctx, n)
+		if wrong := n.Close(); wrong != nil || !errors.Is(err, errLeads) || ctx.Err() != nil {
+			return errors.Join(err, wrong)
 		}
 	}
 }
 
 // leads reports whether the member writes the log.
 func (m *Member) leads() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.writing
+	select {
+	case <-m.led:
+		return true
+	default:
+		return false
+	}
 }
 
 // await returns what ends a Node: that the member leads, where it did not, or cannot go on.
@@ -171,7 +173,7 @@ func (m *Member) leave() {
 }
 
 // decide has the election, and does what that says, until ctx ends.
-func (m *Member) decide(ctx context.Context) error {
+func (m *Member) decide(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	defer m.work.Wait()
 	defer close(m.gone)
@@ -195,7 +197,7 @@ func (m *Member) decide(ctx context.Context) error {
 			case <-deposed:
 				deposed, in = nil, election.Deposed{}
 			case <-ctx.Done():
-				return nil
+				return
 			}
 		}
 		for _, x := range e.Step(time.Since(began), in) {
@@ -291,8 +293,8 @@ func (m *Member) unseen(err error) {
 
 // take applies an entry that was read or sent, unless the store has it.
 func (m *Member) take(x commitlog.Entry) error {
-	m.applying <- struct{}{}
-	defer func() { <-m.applying }()
+	m.applying.Lock()
+	defer m.applying.Unlock()
 	if uint64(x.At) <= m.store.LogPlace().Position {
 		return nil
 	}
@@ -329,8 +331,8 @@ func (m *Member) tellPlace(x *commitlog.Entry) error {
 
 // lead begins a term, where the log has nothing that the store does not have.
 func (m *Member) lead(position uint64) {
-	m.applying <- struct{}{}
-	defer func() { <-m.applying }()
+	m.applying.Lock()
+	defer m.applying.Unlock()
 	term, err := uint64(0), store.ErrDeposed
 	if m.store.LogPlace().Position == position {
 		term, err = m.store.Lead(newLeader(m.Bucket, m.c.Service.ServerName(), m.c.Now()))
@@ -348,9 +350,6 @@ func (m *Member) lead(position uint64) {
 		return
 	}
 	m.logger.Info("this node leads", "term", term, "position", position+1)
-	m.mu.Lock()
-	m.writing = true
-	m.mu.Unlock()
 	close(m.led)
 	m.send(election.Led{Position: position + 1, Term: term})
 }

@@ -9,14 +9,19 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/objects"
 	"github.com/graspd/graspd/internal/base/objects/objecttest"
+	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
 	"github.com/graspd/graspd/internal/events/store/logtest"
+	"github.com/graspd/graspd/internal/operate/moderation"
+	"github.com/graspd/graspd/internal/protocol/grasp"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // TestEntriesOfLately: a node remembers what it has tried to write, each position once, within bounds, until it hears that another one has written.
@@ -193,4 +198,63 @@ func openLoggedIn(t *testing.T, dir string, l commitlog.Log) *store.Store {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// TestRulesWhereAnotherNodeWrites: a node that follows shows by its own settings, also once they are read again, and by the operator's decisions.
+func TestRulesWhereAnotherNodeWrites(t *testing.T) {
+	service, err := grasp.ParseService("relay.example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	denies := func(n byte) policy.Lists { return policy.Lists{DenyPubKeys: policy.PubKeys{{n}: {}}} }
+	c := Config{Dir: t.TempDir(), Service: service, Lists: denies(1), Bucket: &Bucket{Objects: objects.Watch(new(objecttest.Memory)), Name: "b"}}
+	if err := Prepare(t.Context(), c, nil); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Join(t.Context(), c, "http://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	c.Member = m
+	n, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	wants := func(x ruling, keys ...byte) {
+		t.Helper()
+		rules, changed := x.FollowRules()
+		deny := rules.Lists.DenyPubKeys
+		for _, k := range keys {
+			if _, is := deny[nostr.PubKey{k}]; !is {
+				t.Errorf("%d is not denied", k)
+			}
+		}
+		if len(deny) != len(keys) || changed != nil {
+			t.Errorf("denied are %v, %v", deny, changed)
+		}
+	}
+	wants(n.rules, 1)
+	n.Set(t.Context(), Settings{Lists: denies(2)})
+	wants(n.rules, 2)
+
+	c.Dir, c.Bucket, c.Member = t.TempDir(), nil, nil
+	w, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	var door sync.WaitGroup
+	door.Go(func() { _ = w.Door.Run(ctx) }) // the decision tells
+	defer door.Wait()
+	defer stop()
+	x := &elsewhere{cfg: n.cfg, store: w.Store}
+	x.lists.Store(&policy.Lists{})
+	wants(x)
+	if _, err := w.Moderator.Bar(ctx, moderation.Order{Subject: moderation.Of(nostr.PubKey{3}), By: "somebody"}); err != nil {
+		t.Fatal(err)
+	}
+	wants(x, 3)
 }

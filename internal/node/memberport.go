@@ -81,7 +81,7 @@ func (m *Member) sendLog(w http.ResponseWriter, r *http.Request) {
 		m.send(election.Follower{Node: node, Position: uint64(s.after)})
 		moved, err := s.send()
 		if err != nil {
-			m.logger.Debug("a node that follows is gone", "leader", node, "error", err)
+			m.logger.Debug("a node that follows is gone", "follower", node, "error", err)
 			return
 		}
 		t := time.NewTimer(beatEvery)
@@ -152,6 +152,7 @@ func (m *Member) called(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not yet", http.StatusServiceUnavailable)
 	case <-r.Context().Done():
 	case <-m.gone:
+		http.Error(w, "this node ends", http.StatusServiceUnavailable)
 	}
 }
 
@@ -170,12 +171,8 @@ func (m *Member) call(ctx context.Context, x election.Call) bool {
 // connect takes the stream of a leader, in place of the one before.
 func (m *Member) connect(ctx context.Context, to string) {
 	ctx, cut := context.WithCancel(ctx)
-	m.mu.Lock()
-	if m.unstream != nil {
-		m.unstream()
-	}
+	m.unstream()
 	m.unstream = cut
-	m.mu.Unlock()
 	m.work.Go(func() {
 		err := m.receive(ctx, to)
 		if ctx.Err() == nil {

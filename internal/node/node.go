@@ -92,21 +92,23 @@ type Node struct {
 	Backups *backup.Scheduler // nil without Config.Backups
 	Term
 
-	cfg     Config
-	pages   *admin.Pages
-	said    said
-	log     *slog.Logger
-	faults  *contain.Faults
-	self    nostr.PubKey
-	start   time.Time
-	git     *gitproc.Git    // nil as the disk is
-	disk    *gitrepo.Disk   // nil without Git, and where Git brings its own
-	kept    *hosting.Kept   // nil where packs lie on the disk alone
-	circle  *members.Circle // nil where everybody is served
-	peers   *members.Peers  // nil where everybody is served
-	copying chan struct{}   // full while a backup is under way
-	bucket  *keeper         // nil without Config.Bucket
-	follows bool            // another node writes, or did when this one was built
+	cfg       Config
+	pages     *admin.Pages
+	said      said
+	log       *slog.Logger
+	faults    *contain.Faults
+	self      nostr.PubKey
+	start     time.Time
+	git       *gitproc.Git    // nil as the disk is
+	disk      *gitrepo.Disk   // nil without Git, and where Git brings its own
+	kept      *hosting.Kept   // nil where packs lie on the disk alone
+	circle    *members.Circle // nil where everybody is served
+	peers     *members.Peers  // nil where everybody is served
+	copying   chan struct{}   // full while a backup is under way
+	bucket    *keeper         // nil without Config.Bucket
+	rules     ruling          // the Door, or elsewhere
+	elsewhere *elsewhere      // nil where this node writes
+	follows   bool            // another node writes, or did when this one was built
 
 	readiness atomic.Pointer[status.Readiness] // as watchFilling saw it last; nil before
 }
@@ -123,10 +125,15 @@ func New(c Config) (_ *Node, err error) {
 	if err := n.open(); err != nil {
 		return nil, err
 	}
-	if !n.follows {
+	if n.follows {
+		n.elsewhere = &elsewhere{cfg: c, store: n.Store}
+		n.elsewhere.lists.Store(&c.Lists)
+		n.rules = n.elsewhere
+	} else {
 		if err := n.decide(); err != nil {
 			return nil, err
 		}
+		n.rules = n.Door
 	}
 	who, err := c.Identity()
 	if err != nil {
@@ -276,7 +283,7 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 		moved = n.Host.Moved
 	}
 	return relay.New(relay.Config{
-		Moved: moved, Front: n.Front, Store: n.Store, Door: n.Door, Rules: reader{n}.follow(), Service: c.Service, Info: info, About: c.About, Look: c.Look, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
+		Moved: moved, Front: n.Front, Store: n.Store, Door: n.Door, Rules: n.rules, Service: c.Service, Info: info, About: c.About, Look: c.Look, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
 		Logger: c.Logger.With("component", "relay"), Faults: n.faults, Members: n.readers(),
 	})
 }

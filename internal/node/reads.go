@@ -4,11 +4,12 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/operate/moderation/moderator"
-	"github.com/graspd/graspd/internal/operate/nip86"
 	"github.com/graspd/graspd/internal/serve/front"
 )
 
@@ -37,47 +38,29 @@ func noGit(base string) front.Route {
 	}}
 }
 
-// reader is what a node shows by, with a Term or without.
-type reader struct{ n *Node }
+// ruling has the rules in force: a door, or what stands for it where another node writes.
+type ruling interface {
+	Rules() policy.Rules
+	FollowRules() (policy.Rules, <-chan struct{})
+}
 
-// rules returns the rules in force. Where another node writes, these are what this node's settings and the operator's decisions make.
-func (r reader) rules() policy.Rules {
-	n := r.n
-	if !n.follows {
-		return n.Door.Rules()
-	}
-	n.said.mu.Lock()
-	lists := n.said.settings.Lists
-	n.said.mu.Unlock()
-	decided, err := moderator.Read(n.Store)
+// elsewhere has the rules of a node that follows: what its own settings and the operator's decisions make.
+type elsewhere struct {
+	cfg   Config
+	store *store.Store
+	lists atomic.Pointer[policy.Lists] // of the settings
+}
+
+// Rules implements ruling.
+func (x *elsewhere) Rules() policy.Rules {
+	lists := *x.lists.Load()
+	decided, err := moderator.Read(x.store)
 	if err != nil {
-		n.log.Error("the operator's decisions cannot be read", "error", err)
-		return n.cfg.rules(lists)
+		x.cfg.Logger.Error("the operator's decisions cannot be read", "error", err)
+		return x.cfg.rules(lists)
 	}
-	return n.cfg.rules(decided.With(lists))
+	return x.cfg.rules(decided.With(lists))
 }
 
-// follow returns what tells the relay its rules; nil where the door does.
-func (r reader) follow() func() (policy.Rules, <-chan struct{}) {
-	if !r.n.follows {
-		return nil
-	}
-	return func() (policy.Rules, <-chan struct{}) { return r.rules(), nil }
-}
-
-// set puts those settings in force that decide what is shown and to whom, where another node writes, whose own decide what is taken. The caller holds
-// said.mu.
-func (r reader) set(s Settings) {
-	n := r.n
-	info, hold, _ := nip86.Apply(s.Info, n.Changes())
-	show, err := n.Relay.Present(n.information(info, s.Lists), s.About, s.MinPoW)
-	if err != nil {
-		n.log.Error("the settings stay as they were", "error", err)
-		return
-	}
-	show()
-	n.said.settings = s
-	n.said.changes.Store(&hold)
-	n.setMembers(s.Members)
-	n.log.Info("settings reread: what is shown follows them, and what is taken those of the node that writes", n.memberCount()...)
-}
+// FollowRules implements ruling. Nobody hears of other rules.
+func (x *elsewhere) FollowRules() (policy.Rules, <-chan struct{}) { return x.Rules(), nil }

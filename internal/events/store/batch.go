@@ -110,6 +110,20 @@ func (s *Store) giveBack() {
 	s.writing = false
 }
 
+// Update commits what do writes into a batch, or nothing where do fails.
+func Update(s *Store, do func(*Batch) error) error {
+	b, err := s.Begin()
+	if err != nil {
+		return err
+	}
+	defer b.Discard()
+	if err := do(b); err != nil {
+		return err
+	}
+	_, err = b.Commit()
+	return err
+}
+
 // Commit makes the batch durable and then visible, and returns the number of its last entry, or of the last one before it where it has
 // none. With ErrFull it has written nothing. After any other error nothing of the batch is visible; where the error wraps ErrFailed,
 // nothing can be written any more. In all cases the batch is closed.

@@ -73,7 +73,7 @@ func New(c Config) *Depot {
 	return &Depot{c: c, under: map[string]int{}, lately: map[refdb.PackName]latest{}, hurt: map[string]string{}}
 }
 
-// ErrUnanswered says that the object store refuses what it is asked, or does not answer.
+// ErrUnanswered says that the object store refuses what it is asked, or does not answer, for who knows a depot alone.
 var ErrUnanswered = objects.ErrUnanswered
 
 // ErrDamaged says that an object is not what was put: it is gone, or has other bytes.

@@ -70,7 +70,7 @@ func (c *repair) forget(v *store.View) error {
 	if err != nil || len(stray) == 0 {
 		return err
 	}
-	return c.write(func(b *store.Batch) error {
+	return store.Update(c.Store, func(b *store.Batch) error {
 		for _, name := range stray {
 			if err := b.SetRow(name, nil); err != nil {
 				return err
@@ -78,21 +78,6 @@ func (c *repair) forget(v *store.View) error {
 		}
 		return nil
 	})
-}
-
-// write calls do with a batch of the store, and commits the batch.
-func (c *repair) write(do func(*store.Batch) error) error {
-	b, err := c.Store.Begin()
-	if err != nil {
-		return err
-	}
-	if err = do(b); err == nil {
-		_, err = b.Commit()
-	}
-	if err != nil {
-		b.Discard()
-	}
-	return err
 }
 
 // one repairs one repository.
@@ -105,7 +90,7 @@ func (c *repair) one(ctx context.Context, v *store.View, r refdb.Repository, due
 		r, due = to, true
 		r.Moved = c.Now().Unix()
 		c.out.Rows++
-		if err := c.write(func(b *store.Batch) error { return r.Write(b, true) }); err != nil {
+		if err := store.Update(c.Store, func(b *store.Batch) error { return r.Write(b, true) }); err != nil {
 			return err
 		}
 	}
@@ -143,7 +128,7 @@ func (c *repair) show(ctx context.Context, v *store.View, r refdb.Repository) er
 	}
 	r.Moved = c.Now().Unix()
 	c.out.Tips += n
-	return c.write(func(b *store.Batch) error { return r.Write(b, true) })
+	return store.Update(c.Store, func(b *store.Batch) error { return r.Write(b, true) })
 }
 
 // salvage copies what is whole of a repository into a new directory, and removes the old one.
@@ -173,7 +158,7 @@ func (c *repair) salvage(ctx context.Context, r refdb.Repository) error {
 	} else {
 		c.out.Files++
 	}
-	if err := c.write(func(b *store.Batch) error {
+	if err := store.Update(c.Store, func(b *store.Batch) error {
 		if err := b.SetRow(refdb.DueName(r.Of), nil); err != nil {
 			return err
 		}
@@ -225,7 +210,7 @@ func (c *repair) adopt(ctx context.Context, r refdb.Repository) error {
 		}
 	}
 	c.out.Found++
-	return c.write(func(b *store.Batch) error { return r.Write(b, true) })
+	return store.Update(c.Store, func(b *store.Batch) error { return r.Write(b, true) })
 }
 
 // rouse has the next start look at the repositories that may have what others with the same identifier have lost.
@@ -245,7 +230,7 @@ func (c *repair) rouse(ctx context.Context, v *store.View) error {
 	if err != nil {
 		return err
 	}
-	return c.write(func(b *store.Batch) error {
+	return store.Update(c.Store, func(b *store.Batch) error {
 		for i, name := range names {
 			if err := b.SetRow(name, values[i]); err != nil {
 				return err

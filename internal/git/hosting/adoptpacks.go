@@ -80,7 +80,7 @@ func (x *adopting) commit(a *adopted) error {
 	all := x.waiting
 	x.waiting = nil
 	x.mu.Unlock()
-	err := inBatch(x.store, func(b *store.Batch) error {
+	err := store.Update(x.store, func(b *store.Batch) error {
 		for _, a := range all {
 			if err := refdb.Adopt(b, a.of, a.packs); err != nil {
 				return err
@@ -90,21 +90,6 @@ func (x *adopting) commit(a *adopted) error {
 	})
 	for _, a := range all {
 		a.done, a.err = true, err
-	}
-	return err
-}
-
-// inBatch commits what do writes.
-func inBatch(s *store.Store, do func(*store.Batch) error) error {
-	b, err := s.Begin()
-	if err != nil {
-		return err
-	}
-	if err = do(b); err == nil {
-		_, err = b.Commit()
-	}
-	if err != nil {
-		b.Discard()
 	}
 	return err
 }

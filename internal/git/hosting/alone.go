@@ -17,7 +17,7 @@ func Alone(ctx context.Context, s *store.Store) error {
 	for _, prefix := range []string{refdb.ManifestPrefix, refdb.RemovedPrefix, refdb.TrashPrefix, refdb.UploadPrefix} {
 		names, err := someRows(s, prefix)
 		for ; err == nil && len(names) > 0; names, err = someRows(s, prefix) {
-			err := inBatch(s, func(b *store.Batch) (err error) {
+			err := store.Update(s, func(b *store.Batch) (err error) {
 				for _, name := range names {
 					err = errors.Join(err, b.SetRow(name, nil))
 				}

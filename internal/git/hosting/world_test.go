@@ -194,6 +194,7 @@ type extra struct {
 	trusts    func(nostr.PubKey) bool
 	objects   objects.Store // where packs are kept; nil is nowhere but on the disk
 	local     int64         // bytes of them on the disk at most
+	heard     func(string)  // hears each line of the log; nil is nobody
 }
 
 func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.Archive, contributors bool, more ...extra) *world {
@@ -234,7 +235,7 @@ func (w *world) open(l net.Listener, limits hosting.Limits, closed bool, archive
 	rules := policy.Rules{Service: w.service, Git: true, Contributors: contributors, Lists: policy.Lists{Archive: archive}}
 	w.store = ok(store.Open(store.Options{Dir: "data", FS: w.fs, Rules: rules.Fingerprint()}))
 	git := ok(gitproc.Open(ctx, gitproc.Config{Limits: x.processes}))
-	log := slog.New(slog.NewTextHandler(testLog{w.T}, nil))
+	log := slog.New(slog.NewTextHandler(testLog{w.T, x.heard}, nil))
 	c := hosting.Config{Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Space: x.space, Trusts: x.trusts, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log, Faults: w.faults}
 	var kept *depot.Depot
 	on := gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log, Local: x.local}
@@ -291,10 +292,16 @@ func (w *world) open(l net.Listener, limits hosting.Limits, closed bool, archive
 	}
 }
 
-type testLog struct{ testing.TB }
+type testLog struct {
+	testing.TB
+	heard func(string)
+}
 
 func (l testLog) Write(b []byte) (int, error) {
 	l.Log(strings.TrimSpace(string(b)))
+	if l.heard != nil {
+		l.heard(string(b))
+	}
 	return len(b), nil
 }
 

@@ -29,13 +29,17 @@ const (
 	goodbyeGrace  = 5 * time.Second // how long sessions may take to end in good order
 )
 
-// Config says what a Relay serves, and to whom. Front, Store, Door or Rules, and Service are required.
+// ruling has the rules in force, with a channel that is closed when others have come into force, which may be nil.
+type ruling interface {
+	FollowRules() (policy.Rules, <-chan struct{})
+}
+
+// Config says what a Relay serves, and to whom. Front, Store, Rules and Service are required.
 type Config struct {
-	Front *front.Front // where the relay answers the requests that no other route takes
-	Store *store.Store
-	Door  *ingest.Door // nil: the relay takes no events, as another node writes
-	// Rules returns the rules in force, and a channel that is closed when others have come into force, which may be nil; nil is those of the door.
-	Rules   func() (policy.Rules, <-chan struct{})
+	Front   *front.Front // where the relay answers the requests that no other route takes
+	Store   *store.Store
+	Door    *ingest.Door   // nil: the relay takes no events, as another node writes
+	Rules   ruling         // those of the door, or of who decides where there is none
 	Service grasp.Service  // the place under which announcements list this relay
 	Info    nip11.Document // the operator's description; the relay adds limits and the NIPs that it implements
 	About   string         // the operator's Markdown with which the page for people begins; "" is none
@@ -60,7 +64,7 @@ type Config struct {
 type Relay struct {
 	store     *store.Store
 	door      *ingest.Door // nil where the relay takes no events
-	rules     func() (policy.Rules, <-chan struct{})
+	rules     ruling
 	service   grasp.Service
 	look      web.Look
 	members   Members // nil is everybody
@@ -100,9 +104,6 @@ func New(c Config) (*Relay, error) {
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Challenge == nil {
 		c.Challenge = rand.Text
-	}
-	if c.Rules == nil {
-		c.Rules = c.Door.FollowRules
 	}
 	limits := c.Limits.withDefaults()
 	as, err := present(c.Info, c.About, c.MinPoW, c.Look, limits, c.Front.Rates(), c.Service)

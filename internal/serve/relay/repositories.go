@@ -62,7 +62,7 @@ func (r *Relay) listNow() ([]repositoryView, int64, error) {
 	if !l.outdated(r.store) && begun.Before(l.until) {
 		return l.list, l.more, nil
 	}
-	rules, changed := r.rules()
+	rules, changed := r.rules.FollowRules()
 	l.rules = changed
 	list, more, err := r.repositories(rules)
 	if err != nil {

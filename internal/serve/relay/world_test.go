@@ -147,8 +147,8 @@ func assembleOn(t *testing.T, c settings, g ground) *world {
 	})
 	w.source = w.door.Source(ingest.SourceConfig{Label: "test"})
 	c.Store, c.Service = st, service
-	if c.Rules = w.door.FollowRules; !c.follows {
-		c.Door, c.Rules = w.door, nil
+	if c.Rules = w.door; !c.follows {
+		c.Door = w.door
 	}
 	if c.Challenge == nil {
 		c.Challenge = func() string { return challenge }
