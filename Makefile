@@ -92,7 +92,7 @@ microbench: ## benchmarks of the packages
 interop: ## against relays and clients written by others (a module of its own)
 	cd interop && go test -count=1 -timeout 15m $$(go list ./... | grep -vE '/(browser|bench|cluster|git|compliance)(/|$$)')
 
-cluster: ## what a bucket promises, on a real S3 server behind a proxy that spoils requests, with a machine that loses its disk again and again for FOR (2m); builds the server, versitygw, first
+cluster: ## what a bucket promises, on a real S3 server behind a proxy that spoils requests, with a machine that loses its disk again and again for FOR (2m), and three that come to all kinds of harm for as long; builds the server, versitygw, first
 	@mkdir -p interop/.build
 	GOBIN='$(CURDIR)/interop/.build' go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 	cd interop && go test -count=1 -timeout 20m ./cluster -args -for $(or $(FOR),2m)

@@ -1,14 +1,17 @@
 package node
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/objects"
 	"github.com/graspd/graspd/internal/base/objects/objecttest"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
 // TestWhichDirectoryFitsWhichBucket has all cases.
@@ -52,6 +55,48 @@ func TestWhoLeadsIsSaidOnce(t *testing.T) {
 	}
 	if l.Domain = ""; l.String() != "a, since 2023-11-14T22:13:20Z" {
 		t.Error(l)
+	}
+}
+
+// overtaken is a bucket into which another node puts something before the first put.
+type overtaken struct {
+	objects.Store
+	once  sync.Once
+	first func()
+}
+
+func (o *overtaken) Put(ctx context.Context, name string, body objects.Body) (objects.Outcome, error) {
+	o.once.Do(o.first)
+	return o.Store.Put(ctx, name, body)
+}
+
+// TestNodesThatStartTogether: of several that begin with nothing beside an empty bucket, all have the key of the first. Who brings one of their own is
+// refused where another came first, and keeps it.
+func TestNodesThatStartTogether(t *testing.T) {
+	for _, brings := range []bool{false, true} {
+		memory := new(objecttest.Memory)
+		first, second := t.TempDir(), t.TempDir()
+		var own nostr.SecretKey
+		if brings {
+			var err error
+			if own, err = LoadKey(second); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := &Bucket{Objects: objects.Watch(&overtaken{Store: memory, first: func() {
+			if err := (&Bucket{Objects: objects.Watch(memory)}).shareKey(t.Context(), first); err != nil {
+				t.Error(err)
+			}
+		}})}
+		err := b.shareKey(t.Context(), second)
+		one, wrong := ReadKey(first)
+		two, wrong2 := ReadKey(second)
+		if wrong != nil || wrong2 != nil {
+			t.Fatal(wrong, wrong2)
+		}
+		if !brings && (err != nil || one != two) || brings && (!errors.Is(err, ErrOtherKey) || two != own) {
+			t.Errorf("brings %v: %v, the same key %v", brings, err, one == two)
+		}
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"strings"
 
 	"github.com/graspd/graspd/internal/base/objects"
@@ -25,20 +25,16 @@ func (b *Bucket) readKey(ctx context.Context) (key nostr.SecretKey, err error) {
 	return key, nil
 }
 
-// putKey writes the relay's key to a bucket that had none just now.
-func (b *Bucket) putKey(ctx context.Context, key nostr.SecretKey) error {
+// putKey writes the relay's key to a bucket that had none just now, and returns the one that is there then: another node may have come first.
+func (b *Bucket) putKey(ctx context.Context, key nostr.SecretKey) (there nostr.SecretKey, err error) {
 	var text bytes.Buffer
 	if err := WriteKey(&text, key); err != nil {
-		return err
+		return there, err
 	}
 	if _, err := (objects.Patient{Store: b.Objects}).Put(ctx, keyObject, bytes.NewReader(text.Bytes())); err != nil {
-		return fmt.Errorf("write the relay's key to the bucket: %w", err)
+		return there, fmt.Errorf("write the relay's key to the bucket: %w", err)
 	}
-	there, err := b.readKey(ctx)
-	if err == nil && there != key {
-		err = fmt.Errorf("%w: another one came into the bucket just now", ErrOtherKey)
-	}
-	return err
+	return b.readKey(ctx)
 }
 
 // mostKey is how many bytes of a key are read, more than one has.
@@ -47,30 +43,30 @@ const mostKey = 4 << 10
 // keyObject is the name of the relay's key in a bucket, as the key is in its file.
 const keyObject = keyFile
 
-// shareKey brings the relay's key from the bucket to the data directory, or the other way round.
+// shareKey brings the relay's key from the bucket to the data directory, or the other way round. A key that is made comes to the bucket first: of
+// several nodes that start beside an empty one all take the same.
 func (b *Bucket) shareKey(ctx context.Context, dir string) error {
+	here, wrong := ReadKey(dir)
 	there, err := b.readKey(ctx)
-	if err != nil && !errors.Is(err, objects.ErrNone) {
-		return err
-	}
-	if err == nil {
-		if here, err := ReadKey(dir); err == nil && here == there { // who has the store open may come here
-			return nil
+	if errors.Is(err, objects.ErrNone) {
+		key := here
+		if errors.Is(wrong, fs.ErrNotExist) {
+			if key, err = nostr.GenerateKey(rand.Reader); err != nil {
+				return fmt.Errorf("make the relay's key: %w", err)
+			}
+		} else if wrong != nil {
+			return wrong
 		}
-		err := SetKey(dir, there, false)
-		if errors.Is(err, ErrOtherKey) {
-			err = fmt.Errorf("%w than the bucket says, whose object %s has it: remove the wrong one of the two", err, keyObject)
-		}
+		there, err = b.putKey(ctx, key)
+	}
+	if err != nil || wrong == nil && here == there { // who has the store open may come here
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return fmt.Errorf("make data directory: %w", err)
+	err = SetKey(dir, there, false)
+	if errors.Is(err, ErrOtherKey) {
+		err = fmt.Errorf("%w than the bucket says, whose object %s has it: remove the wrong one of the two", err, keyObject)
 	}
-	key, err := LoadKey(dir)
-	if err != nil {
-		return err
-	}
-	return b.putKey(ctx, key)
+	return err
 }
 
 // secretObject is the name, in a bucket, of the secret by which the nodes that share it know each other, and secretBytes how long it is.

@@ -88,19 +88,25 @@ func (r *repository) pushes(ctx context.Context, m *machine) {
 	}
 }
 
-// push makes a commit and pushes it, once.
-func (r *repository) push(ctx context.Context, m *machine) {
+// commit makes a commit, and the event that has the main branch there. It fails once ctx ends.
+func (r *repository) commit(ctx context.Context, t *testing.T) (tip string, state *nostr.Event, ok bool) {
 	r.made++
 	if err := os.WriteFile(filepath.Join(r.dir, "file"), fmt.Appendf(nil, "%s %d", r.d, r.made), 0o600); err != nil {
-		m.t.Error(err)
+		t.Error(err)
 	}
 	for _, args := range [][]string{{"add", "."}, {"commit", "-q", "-m", "more"}} {
 		if out, err := git(ctx, r.dir, args...); err != nil && ctx.Err() == nil {
-			m.t.Errorf("%v: %s", err, out)
+			t.Errorf("%v: %s", err, out)
 		}
 	}
 	tip, err := git(ctx, r.dir, "rev-parse", "HEAD")
-	if err != nil || !publishes(ctx, m, testkit.Sign(owner, r.at+r.made, nip34.KindState, "", nostr.Tag{"d", r.d}, nostr.Tag{"refs/heads/main", tip}, nostr.Tag{"HEAD", "ref: refs/heads/main"})) {
+	return tip, testkit.Sign(owner, r.at+r.made, nip34.KindState, "", nostr.Tag{"d", r.d}, nostr.Tag{"refs/heads/main", tip}, nostr.Tag{"HEAD", "ref: refs/heads/main"}), err == nil
+}
+
+// push makes a commit and pushes it, once.
+func (r *repository) push(ctx context.Context, m *machine) {
+	tip, state, ok := r.commit(ctx, m.t)
+	if !ok || !publishes(ctx, m, state) {
 		return
 	}
 	if _, err := git(ctx, r.dir, "push", "-q", r.url(m), "main"); err == nil {

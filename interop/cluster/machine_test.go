@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,8 +23,8 @@ import (
 	"github.com/graspd/graspd/interop/wire"
 )
 
-// length is how long a machine loses its disk again and again.
-var length = flag.Duration("for", time.Minute, "how long the machine with a bucket is killed")
+// length is how long things go wrong: a machine loses its disk again and again, and three of them come to harm.
+var length = flag.Duration("for", time.Minute, "how long machines with a bucket are killed")
 
 const domain = "relay.example.org"
 
@@ -61,6 +62,7 @@ type machine struct {
 	process *exec.Cmd
 	over    bool
 	starts  int
+	rest    time.Duration // how long it is down after its end
 	ended   chan struct{}
 }
 
@@ -132,14 +134,27 @@ func (m *machine) supervise() {
 		if code := p.ProcessState.ExitCode(); code == 3 {
 			m.t.Errorf("it says that another one writes:\n%s", m.logs.tail())
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(m.pause())
 	}
 }
 
-func (m *machine) kill() {
+// pause is how long the machine is down now that its process has ended.
+func (m *machine) pause() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.process.Process.Kill()
+	d := max(m.rest, 100*time.Millisecond)
+	m.rest = 0
+	return d
+}
+
+func (m *machine) kill() { m.signal(syscall.SIGKILL, 0) }
+
+// signal sends the process a signal. Should it end by that, the machine is down for a while.
+func (m *machine) signal(s syscall.Signal, rest time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rest = rest
+	m.process.Process.Signal(s)
 }
 
 // burn kills the machine, and takes its disk away: before, or after.

@@ -15,7 +15,9 @@ import (
 
 // proxy stands before a server and spoils one request in ten, each in the next way.
 type proxy struct {
-	to       string // host and port
+	to       string      // host and port
+	away     atomic.Bool // nothing comes through
+	plain    atomic.Bool // nothing is spoiled
 	requests atomic.Int64
 	spoiled  [5]atomic.Int64 // by way
 	late     sync.WaitGroup
@@ -45,7 +47,10 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	n, way := p.requests.Add(1), -1
-	if n%10 == 0 {
+	if p.away.Load() {
+		panic(http.ErrAbortHandler)
+	}
+	if n%10 == 0 && !p.plain.Load() {
 		way = int(n/10) % len(p.spoiled)
 		p.spoiled[way].Add(1)
 	}
@@ -56,7 +61,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(300 * time.Millisecond)
 	}
 	answer, content, err := p.send(r.Context(), r, body)
-	if err != nil || way == silenced {
+	if err != nil || way == silenced || p.away.Load() {
 		panic(http.ErrAbortHandler)
 	}
 	if way == repeated {
