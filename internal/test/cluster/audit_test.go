@@ -10,6 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/events/refdb"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
+	"github.com/graspd/graspd/internal/events/store/logtest"
 	"github.com/graspd/graspd/internal/events/store/storecheck"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -30,9 +31,13 @@ type audit struct {
 	refused  []nostr.ID
 	terms    map[uint64]string // who began a term
 	pushed   map[string]heard  // by repository
+	shows    map[uint64]view   // what a node showed, by position: the first that was looked at
 	problems []string
 	checks   map[string]int
 }
+
+// view is all that a process showed at a position.
+type view struct{ by, text string }
 
 // heard is something that a client heard to be so from a position on.
 type heard struct {
@@ -45,7 +50,7 @@ type heard struct {
 func newAudit(w *world) *audit {
 	return &audit{
 		w: w, chains: map[uint64]store.Place{}, owners: map[uint64]string{}, feed: map[store.Seq]string{},
-		pushed: map[string]heard{}, unwanted: map[nostr.ID]bool{}, terms: map[uint64]string{}, checks: map[string]int{},
+		shows: map[uint64]view{}, pushed: map[string]heard{}, unwanted: map[nostr.ID]bool{}, terms: map[uint64]string{}, checks: map[string]int{},
 	}
 }
 
@@ -267,6 +272,63 @@ func (a *audit) told(l *life, entries []store.Entry) {
 }
 
 func short(id nostr.ID) string { return id.String()[:8] }
+
+// whole notes all that a process shows, once in n times: at one position all show the same. It notes nothing where something is written meanwhile.
+func (a *audit) whole(l *life, n int) {
+	if l.chance("all that it shows").roll(n) != 0 {
+		return
+	}
+	at := l.s.LogPlace()
+	v := l.s.View()
+	defer v.Close()
+	text := contents(v, l.s)
+	if l.s.LogPlace() != at {
+		return
+	}
+	a.mu.Lock()
+	other, ok := a.shows[at.Position]
+	if !ok {
+		a.shows[at.Position] = view{l.String(), text}
+	}
+	a.mu.Unlock()
+	if ok && other.text != text {
+		a.problem("%s shows at %d:\n%s\nand %s showed:\n%s", l, at.Position, text, other.by, other.text)
+	}
+	a.count("compared")
+}
+
+// replay has a store take the whole log, one entry after the other: at each position it shows what nodes have shown there, whether they wrote it, were
+// sent it, read it, or began with it.
+func (a *audit) replay() {
+	s, err := store.Open(store.Options{Dir: "data", FS: newDisk(), Log: new(logtest.Memory)})
+	if err != nil {
+		a.problem("a store that takes the whole log: %v", err)
+		return
+	}
+	for at := uint64(1); at <= uint64(a.w.log.last()); at++ {
+		x, err := a.w.log.truth(commitlog.Position(at))
+		if err == nil {
+			err = s.Apply(x)
+		}
+		if err != nil {
+			a.problem("a store that takes the whole log: %v", err)
+			break
+		}
+		was, ok := a.shows[at]
+		if !ok {
+			continue
+		}
+		v := s.View()
+		text := contents(v, s)
+		v.Close()
+		if text != was.text {
+			a.problem("%s showed at %d:\n%s\nwhere the log has:\n%s", was.by, at, was.text, text)
+		}
+	}
+	if err := s.Close(); err != nil {
+		a.problem("a store that takes the whole log: %v", err)
+	}
+}
 
 // final compares all nodes, once they agree, with each other and with one that begins with nothing, and looks for what should not be there.
 func (a *audit) final() {

@@ -66,7 +66,7 @@ func worlds(t *testing.T, k kind) {
 		})
 	}
 	t.Logf("in all: %v", sum)
-	for _, what := range []string{"acknowledged", "deleted", "looked", "terms"} {
+	for _, what := range []string{"acknowledged", "deleted", "looked", "compared", "terms"} {
 		if sum[what] < n && *replay < 0 {
 			t.Errorf("only %d %s", sum[what], what)
 		}
@@ -117,6 +117,7 @@ func live(t *testing.T, seed uint64, k kind, p plant) (a *audit) {
 		}
 		w.end()
 		if ok {
+			a.replay()
 			a.setBack()
 		}
 	})

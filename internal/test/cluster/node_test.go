@@ -295,6 +295,7 @@ func (l *life) open() bool {
 			l.mu.Lock()
 			l.s = s
 			l.mu.Unlock()
+			l.w.audit.whole(l, 1)
 			return true
 		}
 		if errors.Is(err, store.ErrHistory) || errors.Is(err, store.ErrDamaged) {
@@ -423,6 +424,7 @@ func (l *life) take(x commitlog.Entry) bool {
 	}
 	switch err := l.s.Apply(x); {
 	case err == nil:
+		l.w.audit.whole(l, 20)
 		l.applied()
 		return true
 	case errors.Is(err, store.ErrNotFollowing): // it leads by now
@@ -471,6 +473,7 @@ func (l *life) lead(position uint64) {
 	case err == nil:
 		l.w.say("%s leads term %d from %d on", l, term, l.s.LogPlace().Position)
 		l.w.audit.claim(l)
+		l.w.audit.whole(l, 1)
 		l.w.audit.began(l, term)
 		l.applied()
 		wr := l.w.build(l, term)

@@ -120,6 +120,7 @@ func (t *storeTerm) commit(lot []*write) bool {
 	verdicts, err := t.write(lot)
 	if err == nil {
 		t.l.w.audit.claim(t.l)
+		t.l.w.audit.whole(t.l, 20)
 		t.l.applied()
 	}
 	at := t.l.s.LogPlace().Position
