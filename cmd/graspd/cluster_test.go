@@ -104,15 +104,23 @@ func TestTwoNodesShareABucket(t *testing.T) {
 	two.becomes(t, "/status.json", http.StatusOK, `"cluster":\{"node":"http://127.0.0.1:\d+","leads":false,"leader":"[^"]+","leader_url":"http://127.0.0.1:\d+".*"behind":0,`)
 	two.becomes(t, "/metrics", http.StatusOK, `graspd_cluster_leads 0`)
 	one.becomes(t, "/metrics", http.StatusOK, `graspd_cluster_leads 1`)
+	for _, n := range []*beside{one, two} {
+		n.becomes(t, "/metrics", http.StatusOK, `graspd_cluster_nodes 2`)
+		n.becomes(t, "/", http.StatusOK, `<li>http://127.0.0.1:\d+ (leads|follows) \(graspd `)
+	}
 
 	one.kill()
 	two.becomes(t, "/readyz", http.StatusOK, `this node leads since`)
+	two.becomes(t, "/", http.StatusOK, `<li>the node http://127.0.0.1:\d+ has not been heard of for`)
 	two.shows(t, events[0])
 	dial(t, two.url).publish(events[2])
 
+	_, told := two.asks(t, "/status.json")
+	address := regexp.MustCompile(`"cluster":\{"node":"([^"]+)"`).FindStringSubmatch(told)[1]
 	one = serveBeside(t, b, dirs[0])
 	one.becomes(t, "/readyz", http.StatusOK, `this node follows`)
 	one.shows(t, events[2])
+	one.becomes(t, "/", http.StatusOK, regexp.QuoteMeta(address))
 	began := time.Now()
 	if err := two.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -124,6 +132,10 @@ func TestTwoNodesShareABucket(t *testing.T) {
 	t.Logf("a hand-over took %v", time.Since(began))
 	if !strings.Contains(two.errs.String(), "another node leads") {
 		t.Errorf("it was no hand-over: %s", two.errs)
+	}
+	one.becomes(t, "/", http.StatusOK, `This node leads since`)
+	if _, page := one.asks(t, "/"); strings.Contains(page, address) {
+		t.Errorf("a node that has left is told of: %s", page)
 	}
 	for _, e := range events[:3] {
 		one.shows(t, e)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,11 +21,17 @@ import (
 	"github.com/graspd/graspd/internal/test/testkit"
 )
 
-// freeAddress is for who listens later, or again: no system takes ports below 30,000 for connections or for those who listen at any port.
+// ports counts those that freeAddress has tried, from somewhere on, as other processes look for some too.
+var ports atomic.Uint32
+
+func init() { ports.Store(rand.Uint32()) }
+
+// freeAddress is for who listens later, or again: no system takes ports below 30,000 for connections or for those who listen at any port. No two
+// callers get the same.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 10_000+rand.IntN(20_000)))
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 10_000+ports.Add(1)%20_000))
 		if err == nil {
 			defer l.Close()
 			return l.Addr().String()

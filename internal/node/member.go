@@ -15,6 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/bucketlog"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // Member is this process among the nodes that share a bucket: a store that follows the commit log or writes it, and what is known of who leads. A Node
@@ -26,6 +27,7 @@ type Member struct {
 	c      Config
 	recent *recent
 	secret string
+	since  time.Time // when it was opened
 	client *http.Client
 	serves *http.Server
 	in     chan election.Input
@@ -44,6 +46,7 @@ type Member struct {
 	leader Leader
 	agreed time.Time // when the log was last seen to have what the store has
 	news   news
+	nodes  status.Roster
 }
 
 // errLeads ends a Node whose member leads by now.
@@ -71,10 +74,10 @@ func Join(ctx context.Context, c Config, url string) (*Member, error) {
 	}
 	m := &Member{
 		keeper: &keeper{Bucket: &b, log: log, store: s, dir: c.Dir, logger: c.Logger.With("component", "bucket")},
-		c:      c, recent: r, secret: secret, in: make(chan election.Input, 100),
+		c:      c, recent: r, secret: secret, since: time.Now(), in: make(chan election.Input, 100),
 		led: make(chan struct{}), left: make(chan struct{}), over: make(chan struct{}), gone: make(chan struct{}), unstream: func() {},
 	}
-	m.client, m.serves = newClient(), m.server()
+	m.client, m.serves, m.news.led = newClient(), m.server(), m.since
 	if err := m.tellPlace(nil); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -89,6 +92,7 @@ func (m *Member) Serve(ctx context.Context, l net.Listener, serve func(context.C
 	var g errgroup.Group
 	g.Go(func() error { return serving(m.serves, l)(own) })
 	g.Go(func() error { m.decide(own); return nil })
+	g.Go(func() error { m.tellNodes(own); return nil })
 	err := m.serveNodes(ctx, serve)
 	m.leave()
 	stop()
@@ -251,7 +255,7 @@ func (m *Member) look(ctx context.Context) {
 		case !errors.Is(err, commitlog.ErrNone):
 			m.unseen(err)
 		case m.agrees(ctx):
-			m.seen(commitlog.Position(at) + commitlog.Position(len(entries)))
+			m.seen(commitlog.Position(at)+commitlog.Position(len(entries)), false)
 			m.send(election.Ended{Position: at + uint64(len(entries))})
 		}
 		return

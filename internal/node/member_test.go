@@ -122,6 +122,10 @@ func TestOnlyNodesMayAsk(t *testing.T) {
 		{"the secret", http.MethodGet, logPath, url.Values{"after": {"1"}}, "400"},
 		{"the secret", http.MethodPost, leadPath, url.Values{"position": {"x"}}, "400"},
 		{"the secret", http.MethodGet, leadPath, url.Values{"position": {"1"}}, "405"},
+		{"", http.MethodPost, nodesPath, url.Values{"node": {`{"node":"x"}`}}, "403"},
+		{"the secret", http.MethodPost, nodesPath, url.Values{"node": {`{"node":"x"}`}}, "503"},
+		{"the secret", http.MethodPost, nodesPath, url.Values{"node": {`{"node":""}`}}, "400"},
+		{"the secret", http.MethodPost, nodesPath, url.Values{"node": {`{`}}, "400"},
 	} {
 		asks := &Member{secret: c.secret, client: m.client}
 		if _, err := asks.ask(t.Context(), c.method, s.URL+c.path, c.values); err == nil || !strings.Contains(err.Error(), ": "+c.code+" ") {

@@ -12,6 +12,7 @@ type news struct {
 	heard time.Time          // when it last heard anything; zero is never
 	head  commitlog.Position // the last entry of which it has heard
 	level time.Time          // when it last had all of which it had heard
+	led   time.Time          // when a node that leads was last heard of
 }
 
 // hear notes that the log goes up to a position, where the store has it up to another one.
@@ -22,12 +23,16 @@ func (n *news) hear(now time.Time, head, has commitlog.Position) {
 	}
 }
 
-// seen notes that the log goes up to a position.
-func (m *Member) seen(head commitlog.Position) {
+// seen notes that the log goes up to a position, and whether that was heard of a node that leads.
+func (m *Member) seen(head commitlog.Position, led bool) {
 	has := commitlog.Position(m.store.LogPlace().Position)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.news.hear(time.Now(), head, has)
+	now := time.Now()
+	m.news.hear(now, head, has)
+	if led {
+		m.news.led = now
+	}
 }
 
 // standing says how a Node stands among those that share its bucket. One whose member is to lead does not lead yet while it has no Term.
@@ -42,8 +47,12 @@ func (x standing) Standing() status.Cluster {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := status.Cluster{Node: m.URL, Position: at.Position, Term: at.Term, Leader: m.leader.Host, LeaderURL: m.leader.URL, Since: status.Moment{Time: m.leader.At}, Leads: x.leads}
+	now := time.Now()
 	if !x.leads {
-		s.Follow(time.Now(), m.news.heard, m.news.level, uint64(m.news.head))
+		s.Follow(now, m.news.heard, m.news.level, uint64(m.news.head))
+		s.Unled.Duration = now.Sub(m.news.led)
 	}
+	m.nodes.Tell(now, m.self(s))
+	s.Nodes = m.nodes.Nodes(now)
 	return s
 }

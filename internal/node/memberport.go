@@ -38,6 +38,7 @@ func (m *Member) server() *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+logPath, m.sendLog)
 	mux.HandleFunc("POST "+leadPath, m.called)
+	mux.HandleFunc("POST "+nodesPath, m.hearNode)
 	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHead)), []byte(m.secret)) != 1 {
 			http.Error(w, "only nodes of the same bucket may ask", http.StatusForbidden)
@@ -200,7 +201,7 @@ func (m *Member) receive(ctx context.Context, to string) (err error) {
 			return err
 		}
 		late.Reset(2 * election.HeardLast)
-		m.seen(f.Head)
+		m.seen(f.Head, true)
 		m.send(election.Heard{Term: f.Term})
 		if f.Entry == nil {
 			continue

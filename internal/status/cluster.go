@@ -20,6 +20,9 @@ type Cluster struct {
 	Lag       Seconds `json:"lag_seconds"`       // how long ago it last had all of which it knew
 	Silence   Seconds `json:"heard_ago_seconds"` // how long ago it heard of the log
 	Fresh     bool    `json:"fresh"`             // it leads, or heard of the log within StaleAfter
+	Unled     Seconds `json:"unled_seconds"`     // how long ago it heard of a node that leads; 0 where it leads
+
+	Nodes []ClusterNode `json:"nodes"` // all that are known, this one among them
 }
 
 // StaleAfter is how long a follower may hear neither of the node that leads nor of the bucket, and still be ready for clients.

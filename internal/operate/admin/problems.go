@@ -61,9 +61,7 @@ func (c Config) troubles(relays []status.Relay) []string {
 		list = append(list, c.Bucket.Problem())
 	}
 	if c.Cluster != nil {
-		if text := c.Cluster.Standing().Problem(); text != "" {
-			list = append(list, text)
-		}
+		list = append(list, c.Cluster.Standing().Problems()...)
 	}
 	if n, last := c.Faults.Seen(); n > 0 && time.Since(last.Time) < faultTold {
 		list = append(list, fmt.Sprintf("%s in graspd since the start; a fault ends one connection or one piece of work; the last one at %s in what serves %s: %s at %s; please report it with its lines of the log",

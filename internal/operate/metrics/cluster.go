@@ -15,6 +15,7 @@ func ofCluster(c *collector, from Cluster) {
 		gauge(c, "graspd_cluster_position", "Position up to which this node has the commit log.", func(s status.Cluster) uint64 { return s.Position }),
 		gauge(c, "graspd_cluster_behind", "Commits that this node is known to lack.", func(s status.Cluster) uint64 { return s.Behind }),
 		gauge(c, "graspd_cluster_lag_seconds", "For how long this node has lacked commits; 0 where it has all of which it knows.", func(s status.Cluster) float64 { return s.Lag.Seconds() }),
+		gauge(c, "graspd_cluster_nodes", "Nodes that share the bucket, this one among them, and have told the one that leads how they stand within five seconds.", status.Cluster.Heard),
 	}
 	if from != nil {
 		part(c, func(context.Context) status.Cluster { return from.Standing() }, figures...)

@@ -31,6 +31,9 @@ func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	}
 	if s.Cluster != nil {
 		fmt.Fprintln(&b, s.Cluster)
+		for _, line := range s.Cluster.Lines() {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
 	}
 	if s.Readiness != nil {
 		fmt.Fprintln(&b, s.Readiness)
