@@ -603,7 +603,8 @@ func TestARelayThatHangsUpAtTheWhole(t *testing.T) {
 			}
 			if at == "probe" {
 				w.hold = hold
-				w.begin()
+				w.connect(w.want(), capacity.Limits{})
+				w.pass(16 * time.Second)
 			} else {
 				w.begin()
 				w.hold = hold
@@ -660,6 +661,28 @@ func TestConnectionsLostWhileTheWholeIsCompared(t *testing.T) {
 			t.Errorf("connection %d: %d live REQs without a filter", n, live)
 		}
 	}
+}
+
+// One whose connection is lost while graspd finds out whether it is alike is asked again at the next connection, and after three for a day no more.
+func TestConnectionsLostWhileFindingOut(t *testing.T) {
+	w := newTwins(t, 300, peer.Config{})
+	w.hold = func(e peer.Effect) bool {
+		open, is := e.(peer.OpenNeg)
+		return is && open.Filter.Tags == nil && open.Filter.Kinds == nil
+	}
+	w.begin()
+	for n := range 4 {
+		w.pass(5 * time.Second)
+		if _, negs, _ := w.without(); negs != 1 != (n == 3) {
+			t.Errorf("connection %d: %d reconciliations without a filter", n, negs)
+		}
+		w.again(time.Minute)
+		w.pass(20 * time.Second)
+	}
+	w.hold = nil
+	w.pass(26 * time.Hour)
+	w.again(time.Minute)
+	w.wholly("a day later")
 }
 
 // Kinds that a relay turns out to demand end the whole: it would compare those kinds only.

@@ -111,7 +111,9 @@ func (w *unfiltered) hungUp() {
 	}
 	if often := w.similarity.countLost(); often || at > 0 && w.now.Mono < at+dropAfterOpen {
 		w.notAlike(w.cfg.Resync, "connections end with it")
+		return
 	}
+	w.similarity.after = w.now.Mono // what it was to tell is still to be found out
 }
 
 // cover takes what a comparison of everything told, and has the store say of which repositories the relay lacks events.
