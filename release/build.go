@@ -49,7 +49,7 @@ func (b build) named(name string, body []byte) []byte {
 	switch path.Base(name) {
 	case "README.md":
 		return bytes.ReplaceAll(body, []byte(usual().where()), []byte(b.where()))
-	case "compose.yml":
+	case "compose.yml", "cluster.yml":
 		body = bytes.ReplaceAll(body, []byte("${VERSION:-latest}"), []byte("${VERSION:-"+b.version+"}"))
 		return bytes.ReplaceAll(body, []byte("VERSION: ${VERSION:-}"), []byte("VERSION: ${VERSION:-"+b.version+"}"))
 	}

@@ -137,13 +137,15 @@ func TestTheBillNamesWhatIsLinked(t *testing.T) {
 // TestAReleaseNamesItself: what starts the image of a release names its version, and its packages say who makes it and where people ask.
 func TestAReleaseNamesItself(t *testing.T) {
 	b := build{commit: commit{version: "1.2.3"}}
-	compose, err := os.ReadFile(filepath.Join("..", "deploy", "compose.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := string(b.named("deploy/compose.yml", compose))
-	if !strings.Contains(got, "image: graspd:${VERSION:-1.2.3}") || !strings.Contains(got, "VERSION: ${VERSION:-1.2.3}") {
-		t.Error(got)
+	for _, name := range []string{"compose.yml", "cluster.yml"} {
+		compose, err := os.ReadFile(filepath.Join("..", "deploy", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := string(b.named("deploy/"+name, compose))
+		if !strings.Contains(got, "image: graspd:${VERSION:-1.2.3}") || !strings.Contains(got, "VERSION: ${VERSION:-1.2.3}") {
+			t.Error(got)
+		}
 	}
 	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
 	if err != nil {
