@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/graspd/graspd/internal/base/objects"
 	"github.com/graspd/graspd/internal/base/objects/objecttest"
@@ -158,7 +162,8 @@ func TestAStreamOfTheLog(t *testing.T) {
 		}
 	}
 	var sent bytes.Buffer
-	w := stream{m: &Member{keeper: &keeper{store: s}, recent: r}, w: &sent, c: http.NewResponseController(&sink{httptest.NewRecorder()}), after: 2}
+	bucket := &Bucket{Objects: objects.Watch(new(objecttest.Memory))}
+	w := stream{m: &Member{keeper: &keeper{Bucket: bucket, store: s}, recent: r}, w: &sent, c: http.NewResponseController(&sink{httptest.NewRecorder()}), after: 2}
 	if _, err := w.send(); err != nil {
 		t.Fatal(err)
 	}
@@ -179,6 +184,38 @@ func TestAStreamOfTheLog(t *testing.T) {
 	if _, err := w.send(); !errors.Is(err, errBehind) {
 		t.Error(err)
 	}
+}
+
+// TestALeaderWithoutItsBucket gives no sign of life once the bucket has not answered for five seconds, so that a node that reaches it leads; and does
+// again when it answers.
+func TestALeaderWithoutItsBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := new(objecttest.Memory)
+		away := false
+		memory.Fault = func(objecttest.Request) objecttest.Fault { return objecttest.Fault{Lost: away} }
+		o := objects.Watch(memory)
+		s, err := store.Open(store.Options{Dir: "data", FS: vfs.NewMem(), Log: new(logtest.Memory)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		m := &Member{keeper: &keeper{Bucket: &Bucket{Objects: o}, store: s}, recent: newRecent(new(logtest.Memory))}
+		w := stream{m: m, w: io.Discard, c: http.NewResponseController(&sink{httptest.NewRecorder()})}
+		for _, c := range []struct {
+			away bool
+			last time.Duration
+			err  error
+		}{{false, time.Hour, nil}, {true, 5*time.Second - 1, nil}, {true, 1, errAway}, {true, time.Hour, errAway}, {false, 0, nil}, {true, time.Second, nil}} {
+			away = c.away
+			if _, err := o.Head(t.Context(), "name"); errors.Is(err, objects.ErrNone) == away {
+				t.Fatal(err)
+			}
+			time.Sleep(c.last)
+			if _, err := w.send(); err != c.err {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+	})
 }
 
 // sink is a response that has deadlines.

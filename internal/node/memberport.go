@@ -108,11 +108,17 @@ type stream struct {
 	after commitlog.Position // up to there it was sent
 }
 
-// errBehind ends a stream whose node is to read the bucket.
-var errBehind = errors.New("the node is too far behind")
+// Why a stream ends: its node is to read the bucket; or this one, which can write nothing, is to give way to one that can.
+var (
+	errBehind = errors.New("the node is too far behind")
+	errAway   = errors.New("the bucket does not answer")
+)
 
 // send sends all entries that the node lacks and, behind them, a sign of life. The channel is closed when there are more.
 func (s *stream) send() (<-chan struct{}, error) {
+	if away := s.m.Objects.Stats().Since; !away.IsZero() && time.Since(away) >= election.Silence {
+		return nil, errAway
+	}
 	for {
 		at, moved := s.m.store.FollowPlace()
 		f := commitlog.Frame{Term: at.Term, Head: commitlog.Position(at.Position)}

@@ -16,6 +16,9 @@ var nodeGone = regexp.MustCompile(`Connection refused|Failed to connect|Connecti
 // tryAgain is what git says where a node has nobody to ask, or the bucket does not answer.
 var tryAgain = regexp.MustCompile(`The requested URL returned error: 503|push again in some minutes`)
 
+// behind is what git says where a node that led has not heard yet that another one does, which took a later state.
+var behind = regexp.MustCompile(`not as the state`)
+
 // failure counts what git said, and requires that the machine was in trouble since.
 func (p *people) failure(of *tally, doing string, m *machine, since time.Time, said string) {
 	switch {
@@ -23,6 +26,8 @@ func (p *people) failure(of *tally, doing string, m *machine, since time.Time, s
 		of.add("cut off")
 	case tryAgain.MatchString(said):
 		of.add("told to try again")
+	case behind.MatchString(said):
+		of.add("judged by an older state")
 	default:
 		of.add("wrong")
 		p.t.Errorf("%s at %s: %s", doing, p.letter(m), said)

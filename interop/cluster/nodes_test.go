@@ -34,18 +34,17 @@ type nodes struct {
 
 // sight is what was last seen of a machine.
 type sight struct {
-	leads, ready bool
-	position     uint64
-	at           time.Time // when it last answered
-	trouble      time.Time // when it last came to harm, was not ready, or began or ceased to lead
+	leads, ready   bool
+	term, position uint64
+	trouble        time.Time // when it last came to harm, was not ready, or began or ceased to lead
 }
 
 // leading counts how long nobody led.
 type leading struct {
 	last           time.Time // when somebody led
 	longest, total time.Duration
-	changes        int // how often another node led than before
-	by             *machine
+	term           uint64
+	changes        int // how often somebody began to lead
 }
 
 func newNodes(t *testing.T, s *server, n int) *nodes {
@@ -74,7 +73,7 @@ func (ns *nodes) watch(ctx context.Context) {
 	all.Wait()
 }
 
-var placeOf = regexp.MustCompile(`\(term \d+, position (\d+)\)`)
+var placeOf = regexp.MustCompile(`\(term (\d+), position (\d+)\)`)
 
 // look looks at one machine.
 func (ns *nodes) look(ctx context.Context, i int) {
@@ -85,31 +84,30 @@ func (ns *nodes) look(ctx context.Context, i int) {
 	s := &ns.sights[i]
 	led := s.leads
 	s.ready, s.leads = code == http.StatusOK, strings.Contains(text, "this node leads since")
-	if code != 0 {
-		s.at = now
-	}
 	if at := placeOf.FindStringSubmatch(text); at != nil {
-		s.position, _ = strconv.ParseUint(at[1], 10, 64) // it is digits
+		s.term, _ = strconv.ParseUint(at[1], 10, 64) // both are digits
+		s.position, _ = strconv.ParseUint(at[2], 10, 64)
 	}
 	if !s.ready || s.leads != led || strings.Contains(text, "does not answer") {
 		s.trouble = now
 	}
-	ns.leads.see(now, s.leads, ns.machines[i])
+	ns.leads.see(now, *s)
 }
 
-func (l *leading) see(now time.Time, leads bool, by *machine) {
+// see counts a machine that was just seen. One that does not know yet that another one leads does not count.
+func (l *leading) see(now time.Time, s sight) {
 	gap := now.Sub(l.last)
 	l.longest = max(l.longest, gap)
-	if !leads {
+	if !s.leads || s.term < l.term {
 		return
 	}
 	if gap > 200*time.Millisecond { // it is seen every 50 ms
 		l.total += gap
 	}
 	l.last = now
-	if l.by != by {
+	if s.term > l.term {
 		l.changes++
-		l.by = by
+		l.term = s.term
 	}
 }
 
@@ -164,10 +162,10 @@ func (ns *nodes) leader() *machine {
 	ns.mu.Lock()
 	defer ns.mu.Unlock()
 	var m *machine
-	var at time.Time
+	var term uint64
 	for i, s := range ns.sights {
-		if s.leads && s.at.After(at) {
-			m, at = ns.machines[i], s.at
+		if s.leads && s.term > term {
+			m, term = ns.machines[i], s.term
 		}
 	}
 	return m

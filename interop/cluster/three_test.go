@@ -21,7 +21,8 @@ import (
 )
 
 // mishaps are what happens to nodes.
-var mishaps = []string{"is killed", "is killed, and down for long", "freezes", "is told to end", "is thrown away with its disk", "is cut off from the bucket", everybodyCut}
+var mishaps = []string{"is killed", "is killed, and down for long", "freezes", "is told to end", "is thrown away with its disk", "is cut off from the bucket", "is cut off from the bucket for long",
+	everybodyCut}
 
 const everybodyCut = "and all others are cut off from the bucket"
 
@@ -95,6 +96,8 @@ func (x *chaos) happen(what string, i int) {
 			m.burn(before)
 		case "is cut off from the bucket":
 			x.cut(some, i)
+		case "is cut off from the bucket for long": // as the leader, it gives way
+			x.cut(some+15*time.Second, i)
 		case everybodyCut:
 			x.cut(some, 0, 1, 2)
 		}
@@ -157,7 +160,7 @@ func TestThreeNodes(t *testing.T) {
 		all.Go(func() { p.reads(ctx, n, repositories...) })
 	}
 	ns.mu.Lock()
-	ns.leads = leading{last: time.Now(), by: ns.leads.by}
+	ns.leads = leading{last: time.Now(), term: ns.leads.term}
 	ns.mu.Unlock()
 	x := &chaos{nodes: ns, r: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1)), done: map[string]int{}, busy: map[int]bool{}}
 	begun := time.Now()
@@ -187,7 +190,7 @@ func TestThreeNodes(t *testing.T) {
 	for _, q := range ns.proxies {
 		requests += q.requests.Load()
 	}
-	t.Logf("%v: %v; another node led %d times; nobody led for %v in all, for %v at the longest; %d requests to the bucket\n%s", lived.Round(time.Second), x.done, leads.changes,
+	t.Logf("%v: %v; somebody began to lead %d times; nobody led for %v in all, for %v at the longest; %d requests to the bucket\n%s", lived.Round(time.Second), x.done, leads.changes,
 		leads.total.Round(time.Millisecond), leads.longest.Round(time.Millisecond), requests,
 		table(p.writing.row("publishing"), p.reading.row("reading"), p.following.row("following"), p.lag.row("OK until seen live"), p.pushing.row("pushing"), p.cloning.row("cloning")))
 	if p.writing.count("OK") < 100 || p.pushing.count("ok") < 4 || p.cloning.count("whole") < 4 || p.lag.count("events") < 100 || len(x.done) < 2 {
