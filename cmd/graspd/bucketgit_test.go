@@ -435,7 +435,12 @@ func TestDamageInABucketIsTold(t *testing.T) {
 // page is what an address answers.
 func page(t *testing.T, url string) string {
 	t.Helper()
-	r, err := http.Get(url)
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Header.Set("Accept", "text/html, */*")
+	r, err := http.DefaultClient.Do(q)
 	if err != nil {
 		t.Fatal(err)
 	}

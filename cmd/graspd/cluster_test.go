@@ -143,6 +143,51 @@ func TestTwoNodesShareABucket(t *testing.T) {
 	dial(t, one.url).publish(events[3])
 }
 
+// TestTwoNodesShareGitData: the one that follows serves clones and the page of what was pushed to the other one, and takes pushes once that is gone.
+func TestTwoNodesShareGitData(t *testing.T) {
+	b := newBucket(t)
+	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
+	one := serveBeside(t, b, dirs[0], "--git")
+	one.becomes(t, "/readyz", http.StatusOK, `this node leads since`)
+	h := &hoster{T: t}
+	h.with(one)
+	p := h.begin("tool", 1000)
+	two := serveBeside(t, b, dirs[1], "--git", "--git-local", "2GiB")
+	two.becomes(t, "/readyz", http.StatusOK, `this node follows`)
+	p.push("two")
+	h.with(two)
+	p.awaited()
+	p.cloned()
+	if text := page(t, h.url(p.d)); !strings.Contains(text, "tool") || !strings.Contains(text, "<html") {
+		t.Errorf("the page of the repository: %.300s", text)
+	}
+	if out, err := gitIn(t, p.dir, "push", h.url(p.d), "HEAD:refs/heads/other"); err == nil || !strings.Contains(out, "no node takes writes at the moment; try again") {
+		t.Errorf("it takes a push: %s", out)
+	}
+	two.becomes(t, "/metrics", http.StatusOK, `graspd_bucket_local_bytes [1-9]`)
+
+	one.kill()
+	two.becomes(t, "/readyz", http.StatusOK, `this node leads since`)
+	p.cloned()
+	p.push("three")
+	one = serveBeside(t, b, dirs[0], "--git")
+	h.with(one)
+	p.awaited()
+	p.cloned()
+}
+
+// with has the hoster work with a node.
+func (h *hoster) with(n *beside) { h.addr = strings.TrimPrefix(string(n.url), "ws://") }
+
+// awaited waits until the node knows of what was pushed last.
+func (p *project) awaited() {
+	p.h.Helper()
+	eventually(p.h.T, "the node shows "+p.tip, func() bool {
+		out, err := gitIn(p.h.T, p.dir, "ls-remote", p.h.url(p.d), "refs/heads/main")
+		return err == nil && strings.HasPrefix(out, p.tip)
+	})
+}
+
 // TestWhereNodesReachEachOther: an address that others cannot reach is refused, and a node without a bucket is.
 func TestWhereNodesReachEachOther(t *testing.T) {
 	const bucket = "s3://name/prefix?endpoint=http://127.0.0.1:1&region=eu-1"

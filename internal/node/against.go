@@ -32,7 +32,7 @@ func (n *Node) Against(ctx context.Context, u grasp.RelayURL) (r against.Report,
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", u, err)
 	}
-	if n.Host != nil {
+	if n.reader != nil {
 		git := gitfetch.New(gitfetch.Config{Net: operators, Agent: "graspd/" + n.cfg.Version})
 		if err := n.gatherRefs(ctx, u, git, &here, &there); err != nil {
 			return r, err
@@ -91,7 +91,7 @@ func (n *Node) gatherRefs(ctx context.Context, u grasp.RelayURL, git *gitfetch.C
 			if _, done := there.Refs[of]; done {
 				continue
 			}
-			r, _, err := n.Host.Find(of)
+			r, _, err := n.reader.Find(of)
 			if err != nil {
 				return fmt.Errorf("refs of %s: %w", of, err)
 			}

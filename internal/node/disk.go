@@ -18,7 +18,7 @@ func (n *Node) watchDisk(ctx context.Context) error {
 	stored, taken := true, true // whether there was room
 	for {
 		stored = n.tellRoom(stored, n.Store.Room(), "events and git data")
-		if n.Host != nil && n.gitDisk() != nil {
+		if n.reader != nil && n.gitDisk() != nil {
 			taken = n.tellRoom(taken, n.gitRoom(), "git data")
 		}
 		select {

@@ -70,20 +70,18 @@ func (n *Node) openGit() (err error) {
 	return err
 }
 
-// hosting returns what the host of a term works with, but for door and moderator.
+// hosting returns what is needed to host repositories, but for what decides.
 func (n *Node) hosting() hosting.Config {
 	c := n.cfg
 	disk := c.Git.Disk
 	if disk == nil {
 		disk = n.disk
 	}
-	h := hosting.Config{
+	return hosting.Config{
 		Closed: c.Archive != nil && c.Archive.ReadOnly,
 		Disk:   disk, Kept: n.kept, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Private: c.Private != nil, Limits: c.Git.Limits, Now: c.Now,
 		Logger: c.Logger.With("component", "hosting"), Faults: n.faults, Contributors: c.Git.Contributors, Room: n.gitRoom, Space: n.gitDisk, Trusts: n.trusts,
 	}
-	h.Ledger = hosting.NewLedger(h)
-	return h
 }
 
 // trusts reports whether the operator has named an owner: as a member, or in a list of who may publish here.
@@ -140,9 +138,17 @@ func (n *Node) syncGit(who Identity) *gitsync.Sync {
 	})
 }
 
-// serveGit adds the route of git's clients.
+// serveGit adds the routes of git's clients and of pages. Where another node writes, pushes are its own.
 func (n *Node) serveGit() error {
 	c := n.cfg
+	var host githttp.Host
+	var pushes githttp.Taker
+	if n.Host != nil {
+		n.reader, host, pushes = n.Host.Reader, n.Host, n.Host
+	} else {
+		n.reader = hosting.NewReader(n.hosting())
+		host = n.reader
+	}
 	packs := filepath.Join(GitIn(c.Dir), "packs")
 	if err := os.RemoveAll(packs); err != nil {
 		return fmt.Errorf("packs that were kept: %w", err)
@@ -155,7 +161,7 @@ func (n *Node) serveGit() error {
 		kept = githttp.DefaultCacheBytes
 	}
 	n.Web = githttp.New(githttp.Config{
-		Front: n.Front, Host: n.Host, Packs: n.Host.Packs(), Base: c.Service.Base(), Name: c.Service.String(), Look: c.Look, Agent: "graspd/" + c.Version, MaxPush: c.Git.Limits.Push,
+		Front: n.Front, Host: host, Packs: n.reader.Packs(), Taker: pushes, Base: c.Service.Base(), Name: c.Service.String(), Look: c.Look, Agent: "graspd/" + c.Version, MaxPush: c.Git.Limits.Push,
 		Contributors: c.Git.Contributors,
 		CacheDir:     packs, CacheBytes: max(0, kept), FlightBytes: max(leastFlights, 2*c.Git.Limits.Repository), Space: n.packSpace, Logger: c.Logger.With("component", "git"), Faults: n.faults,
 	})
@@ -167,7 +173,7 @@ func (n *Node) serveGit() error {
 	}
 	pages := repopage.New(repopage.Config{
 		Reader: reader, Code: code, Look: c.Look,
-		Store: n.Store, Service: c.Service, Rules: n.Door.Rules, Find: n.find, Contributors: c.Git.Contributors, Now: c.Now,
+		Store: n.Store, Service: c.Service, Rules: n.rules.Rules, Find: shows{n.reader}.find, Contributors: c.Git.Contributors, Now: c.Now,
 		Logger: c.Logger.With("component", "git"),
 	})
 	n.Front.Handle(pages.Route()) // before git, which takes whatever stands below a repository
@@ -192,8 +198,10 @@ func (n *Node) packSpace() int64 {
 	return int64(d.Free) - int64(d.Floor)
 }
 
-// find returns what is served of a repository, for pages.
-func (t *Term) find(of nip34.Address) (repopage.Repository, bool, error) {
-	r, ok, err := t.Host.Find(of)
+// shows has the pages find what is served of a repository.
+type shows struct{ *hosting.Reader }
+
+func (x shows) find(of nip34.Address) (repopage.Repository, bool, error) {
+	r, ok, err := x.Find(of)
 	return repopage.Repository{Dir: r.Dir, Generation: r.Generation, Refs: r.Refs}, ok, err
 }

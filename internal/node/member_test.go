@@ -138,19 +138,6 @@ func TestOnlyNodesMayAsk(t *testing.T) {
 	}
 }
 
-// TestWhatNeedsGitData has the paths that a node without git data does not answer.
-func TestWhatNeedsGitData(t *testing.T) {
-	for path, is := range map[string]bool{
-		"/npub1xyz/tool.git": true, "/npub1xyz/tool.git/info/refs": true, "/someone/tool.git/git-upload-pack": true, "/prs/npub1xyz/tool.git/info/refs": true, "/npub1xyz": true,
-		"/npub1xyz/tool": true, "/note1abc": true, "/nevent1abc": true,
-		"/": false, "/feed.atom": false, "/tool.git": false, "/a/b/tool.git": false, "/a/tool.gitx": false, "/metrics": false, "/.well-known/nostr.json": false,
-	} {
-		if ofGit.MatchString(path) != is {
-			t.Errorf("%s: %v", path, !is)
-		}
-	}
-}
-
 // TestAStreamOfTheLog: who follows gets each entry once, in order, and a sign of life at the end; who is too far behind is told to read the bucket.
 func TestAStreamOfTheLog(t *testing.T) {
 	memory := new(logtest.Memory)

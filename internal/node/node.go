@@ -101,6 +101,7 @@ type Node struct {
 	start     time.Time
 	git       *gitproc.Git    // nil as the disk is
 	disk      *gitrepo.Disk   // nil without Git, and where Git brings its own
+	reader    *hosting.Reader // nil without Git
 	kept      *hosting.Kept   // nil where packs lie on the disk alone
 	circle    *members.Circle // nil where everybody is served
 	peers     *members.Peers  // nil where everybody is served
@@ -173,7 +174,7 @@ func (n *Node) open() (err error) {
 		n.Store = n.bucket.store
 	}
 	n.sweepSnapshots()
-	if n.cfg.Git != nil && !n.follows {
+	if n.cfg.Git != nil {
 		return n.openGit()
 	}
 	return nil
@@ -193,9 +194,7 @@ func (n *Node) read() (err error) {
 	if len(c.AdminKeys) > 0 {
 		n.Front.Handle(ifWrites(!n.follows, nip86.Route(nip86.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Settings: n, Now: c.Now})))
 	}
-	if c.Git != nil && n.follows {
-		n.Front.Handle(noGit(c.Service.Base()))
-	} else if c.Git != nil {
+	if c.Git != nil {
 		if err := n.serveGit(); err != nil {
 			return err
 		}
@@ -279,8 +278,8 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 	info, _, _ := nip86.Apply(c.Info, n.Changes())
 	info = n.information(info, c.Lists)
 	var moved func(int) ([]refdb.Repository, error)
-	if n.Host != nil {
-		moved = n.Host.Moved
+	if n.reader != nil {
+		moved = n.reader.Moved
 	}
 	return relay.New(relay.Config{
 		Moved: moved, Front: n.Front, Store: n.Store, Door: n.Door, Rules: n.rules, Service: c.Service, Info: info, About: c.About, Look: c.Look, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,

@@ -2,8 +2,6 @@ package node
 
 import (
 	"net/http"
-	"regexp"
-	"strings"
 	"sync/atomic"
 
 	"github.com/graspd/graspd/internal/events/ingest"
@@ -25,17 +23,6 @@ func tellNoWriter(w http.ResponseWriter, _ *http.Request, _ front.Client) {
 	w.Header().Set("Retry-After", "5")
 	w.Header().Set("Cache-Control", "no-store")
 	http.Error(w, ingest.NoWriter, http.StatusServiceUnavailable)
-}
-
-// ofGit is the path of a repository or of something in one, of an owner or of an event, below the base of the service.
-var ofGit = regexp.MustCompile(`^/([^/]+/[^/]+\.git(/|$)|prs/[^/]+/[^/]+\.git(/|$)|npub1|note1|nevent1)`)
-
-// noGit is the route of everything below a base that needs git data, on a node that has none.
-func noGit(base string) front.Route {
-	return front.Route{Name: "git elsewhere", Door: front.Signed, Serve: tellNoWriter, Takes: func(r *http.Request) bool {
-		below, ok := strings.CutPrefix(r.URL.EscapedPath(), strings.TrimRight(base, "/"))
-		return ok && ofGit.MatchString(below)
-	}}
 }
 
 // ruling has the rules in force: a door, or what stands for it where another node writes.

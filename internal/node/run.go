@@ -68,6 +68,9 @@ func (n *Node) parts(l Listeners) []part {
 	} else if n.bucket != nil {
 		parts = append(parts, part{"bucket", n.bucket.watch})
 	}
+	if n.reader != nil && n.follows {
+		parts = append(parts, part{"git data", n.reader.KeepUp})
+	}
 	parts = append(append(parts, part{"relay", n.Relay.Run}), n.Term.parts()...)
 	if l.Admin != nil || n.Remote() {
 		parts = append(parts, part{"page history", func(ctx context.Context) error { pages.Run(ctx); return nil }})
@@ -78,10 +81,10 @@ func (n *Node) parts(l Listeners) []part {
 	return parts
 }
 
-// Run serves until ctx ends or a part fails, and then ends the parts one after another. Run closes the listeners. With a bucket it first has all on the
-// disk by which is decided.
+// Run serves until ctx ends or a part fails, and then ends the parts one after another. Run closes the listeners. A node that writes a bucket
+// first has all on the disk by which is decided.
 func (n *Node) Run(ctx context.Context, l Listeners) error {
-	if n.kept != nil {
+	if n.kept != nil && !n.follows {
 		if err := n.bucket.readyPacks(ctx, n.kept); err != nil {
 			return errors.Join(err, l.Close())
 		}

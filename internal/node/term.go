@@ -33,6 +33,7 @@ func (n *Node) decide() error {
 	var git hosting.Config
 	if c.Git != nil {
 		git = n.hosting()
+		git.Ledger = hosting.NewLedger(git)
 	}
 	n.Door = newDoor(c, n.Store, git.Ledger, n.faults)
 	n.Moderator = moderator.New(moderator.Config{Store: n.Store, Decided: decided, Door: n.Door, Rules: settings, Now: c.Now, Logger: c.Logger.With("component", "moderator")})

@@ -217,6 +217,14 @@ func (p *parser) pack() (x Pack) {
 // ManifestName returns the name of the row with the manifest of a directory.
 func ManifestName(d Dir) string { return ManifestPrefix + hex.EncodeToString(d[:]) }
 
+// ParseDir reads a directory as names of rows about its packs have it.
+func ParseDir(s string) (d Dir, err error) {
+	if raw, bad := hex.DecodeString(s); bad == nil && len(raw) == len(d) {
+		return Dir(raw), nil
+	}
+	return d, fmt.Errorf("%.60q is no directory", s)
+}
+
 // RemovedName returns the name of the row with the manifest that a removed repository had.
 func RemovedName(d Dir) string { return RemovedPrefix + hex.EncodeToString(d[:]) }
 

@@ -37,7 +37,7 @@ type Rows interface {
 // Prefixes of the names of rows.
 const (
 	Prefix    = "repository/" // rows with a Repository
-	DuePrefix = "due/"        // rows of repositories whose files are not as their refs yet
+	DuePrefix = "due/"        // rows of repositories with a change of which the node that writes has still something to do
 
 	// LacksPrefix is told with the identifiers of repositories that may lack something else from the commit on. There are no such rows.
 	LacksPrefix = "lacks/"
@@ -46,7 +46,7 @@ const (
 // RowName returns the name of a repository's row.
 func RowName(of nip34.Address) string { return named(Prefix, of) }
 
-// DueName returns the name of the row that is there while the files of a repository are not as its refs.
+// DueName returns the name of the row that is there until the refs of a repository are in its files and copied to the repositories that follow it.
 func DueName(of nip34.Address) string { return named(DuePrefix, of) }
 
 // named returns the name of a row about a repository.

@@ -30,7 +30,7 @@ func (w *world) contribute() refdb.Repository {
 	p.Repositories = append(p.Repositories, of)
 	r.Refs = r.Refs.Next(of, refs.Change{Members: &grasp.Set{}, PullRequests: []refs.PullRequest{p}})
 	w.admit(gitrepo.ID(r.Dir), w.pull)
-	if err := w.disk.Project(gitrepo.ID(r.Dir), r.Shown()); err != nil {
+	if err := w.disk.Project(gitrepo.ID(r.Dir), 0, r.Shown()); err != nil {
 		w.Fatal(err)
 	}
 	w.add(pull)

@@ -141,7 +141,7 @@ func (w *world) host(author byte, d string, n byte) refdb.Repository {
 	r.Refs = r.Refs.Next(of, refs.Change{
 		Members: members, States: []refs.State{must(refs.ReadState(state))}, PullRequests: []refs.PullRequest{must(refs.ReadPullRequest(pull))},
 	})
-	if err := w.disk.Project(id, r.Shown()); err != nil {
+	if err := w.disk.Project(id, 0, r.Shown()); err != nil {
 		w.Fatal(err)
 	}
 	w.batch(func(b *store.Batch) error {
@@ -368,7 +368,7 @@ func TestDamageBehindDamage(t *testing.T) {
 		pull.Refs.Ruling = refs.Ruling{}
 		w.batch(func(b *store.Batch) error { return pull.Write(b, false) })
 		base := w.pack(w.row, w.main)
-		if err := errors.Join(w.disk.Project(gitrepo.ID(pull.Dir), pull.Shown()), os.Remove(base+".pack"), os.Remove(base+".idx"), harm(w)); err != nil {
+		if err := errors.Join(w.disk.Project(gitrepo.ID(pull.Dir), 0, pull.Shown()), os.Remove(base+".pack"), os.Remove(base+".idx"), harm(w)); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.disk.Close(); err != nil {
@@ -414,7 +414,7 @@ func TestLostRows(t *testing.T) {
 	files := w.row.Shown() // as they were before something happened to that pull request
 	files.List = append(files.List, gitwire.Ref{Name: refs.TipName(elsewhere.ID), ID: w.main})
 	files.Sort()
-	if err := w.disk.Project(gitrepo.ID(w.row.Dir), files); err != nil {
+	if err := w.disk.Project(gitrepo.ID(w.row.Dir), 0, files); err != nil {
 		t.Fatal(err)
 	}
 	w.batch(func(b *store.Batch) error {
@@ -446,7 +446,7 @@ func TestDirectoriesThatNobodyLost(t *testing.T) {
 	w.add(w.event(7, nip34.KindState, nostr.Tag{"d", "proj"}, nostr.Tag{"refs/heads/main", w.main.String()}))
 	id := gitrepo.ID{1}
 	w.admit(id, w.main)
-	if err := w.disk.Project(id, &gitwire.Refs{List: []gitwire.Ref{{Name: "refs/heads/main", ID: w.main}}}); err != nil {
+	if err := w.disk.Project(id, 0, &gitwire.Refs{List: []gitwire.Ref{{Name: "refs/heads/main", ID: w.main}}}); err != nil {
 		t.Fatal(err)
 	}
 	if r := w.sound(); r.Unnamed != 1 {

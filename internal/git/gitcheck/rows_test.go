@@ -44,7 +44,7 @@ func TestRowsAreWhatTheEventsSay(t *testing.T) {
 			bad.Refs.PullRequests = append(refs.Pulls{}, bad.Refs.PullRequests...)
 			test.harm(w, &bad)
 			w.batch(func(b *store.Batch) error { return bad.Write(b, false) })
-			if err := w.disk.Project(gitrepo.ID(bad.Dir), bad.Shown()); err != nil { // else the files tell
+			if err := w.disk.Project(gitrepo.ID(bad.Dir), 0, bad.Shown()); err != nil { // else the files tell
 				t.Fatal(err)
 			}
 			r := w.check()
@@ -102,7 +102,7 @@ func TestRowsWithUpdatesOfPullRequests(t *testing.T) {
 	has(lone)
 	write := func() {
 		w.batch(func(b *store.Batch) error { return r.Write(b, false) })
-		if err := w.disk.Project(gitrepo.ID(r.Dir), r.Shown()); err != nil {
+		if err := w.disk.Project(gitrepo.ID(r.Dir), 0, r.Shown()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/base/fair"
+	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
@@ -115,11 +116,17 @@ func (x *exchange) choose(rest string) (func() error, error) {
 			return nil, &failure{status: http.StatusForbidden, text: dumb}
 		}
 		x.service = service
+		if service == gitwire.ReceivePack && x.taker == nil {
+			return nil, elsewhere
+		}
 		return x.advertise, x.allow(http.MethodGet, http.MethodHead)
 	case "/git-upload-pack":
 		return x.fetch, x.allow(http.MethodPost)
 	case "/git-receive-pack":
 		x.service = gitwire.ReceivePack
+		if x.taker == nil {
+			return nil, elsewhere
+		}
 		return x.push, x.allow(http.MethodPost)
 	}
 	if x.lfs = isLFS(rest); x.lfs {
@@ -131,6 +138,9 @@ func (x *exchange) choose(rest string) (func() error, error) {
 	}
 	return nil, &failure{status: http.StatusForbidden, text: dumb}
 }
+
+// elsewhere tells who pushes here that another node takes pushes, and cannot be reached.
+var elsewhere = &failure{http.StatusServiceUnavailable, ingest.NoWriter, elsewhereWait}
 
 // serviceOf returns the service for which a client wants to know the refs. It needs no parser, as git's query has nothing else.
 func serviceOf(u *url.URL) (gitwire.Service, bool) {

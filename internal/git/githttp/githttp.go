@@ -1,6 +1,6 @@
 // Package githttp serves repositories to git over HTTP: advertisements and ls-refs from memory, packs from git processes, which clients share
-// that ask for the same, and pushes. It knows HTTP, frames, paces and bounds. [Host] knows the repositories and decides about pushes,
-// [Packs] makes the packs. Read those two first.
+// that ask for the same, and pushes. It knows HTTP, frames, paces and bounds. [Host] knows the repositories,
+// [Packs] makes the packs, and [Taker] decides about pushes. Read those first.
 package githttp
 
 import (
@@ -23,17 +23,18 @@ import (
 const DefaultCacheBytes = 512 << 20
 
 const (
-	stallTime  = 20 * time.Second // in which stallBytes of a body have to come
-	stallBytes = 16 << 10
-	askTime    = 2 * time.Minute  // for the whole body of a fetch
-	idleTime   = time.Minute      // in which a client has to read each piece of the answer
-	aliveTime  = 5 * time.Second  // after which a waiting client hears something
-	longest    = time.Hour        // for a push or an answer
-	drainBytes = 64 << 20         // of a pack refused unread that are still read, for clients that look for the answer only then
-	pressTime  = time.Second      // after which a waiting client looks again who gives way
-	uploadWait = time.Minute      // for which a client waits for a turn to push
-	busyWait   = 10 * time.Second // in the Retry-After of a 429
-	unitBytes  = 16 << 10         // of a request in memory, for one unit of the pool
+	stallTime     = 20 * time.Second // in which stallBytes of a body have to come
+	stallBytes    = 16 << 10
+	askTime       = 2 * time.Minute  // for the whole body of a fetch
+	idleTime      = time.Minute      // in which a client has to read each piece of the answer
+	aliveTime     = 5 * time.Second  // after which a waiting client hears something
+	longest       = time.Hour        // for a push or an answer
+	drainBytes    = 64 << 20         // of a pack refused unread that are still read, for clients that look for the answer only then
+	pressTime     = time.Second      // after which a waiting client looks again who gives way
+	uploadWait    = time.Minute      // for which a client waits for a turn to push
+	busyWait      = 10 * time.Second // in the Retry-After of a 429
+	elsewhereWait = 5 * time.Second  // in the Retry-After where another node takes pushes
+	unitBytes     = 16 << 10         // of a request in memory, for one unit of the pool
 )
 
 // ShownByEvent is how many refs/nostr/* a client sees whose protocol cannot ask for only some of them.
@@ -44,6 +45,7 @@ type Config struct {
 	Front        *front.Front // its pools bound what clients take
 	Host         Host
 	Packs        Packs
+	Taker        Taker  // of pushes; nil: another node takes them
 	Base         string // before the paths of repositories, escaped; "" or such as "/git"
 	Name         string // of the service, on pages
 	Look         web.Look
@@ -63,6 +65,7 @@ type Config struct {
 // Server answers git's requests.
 type Server struct {
 	host         Host
+	taker        Taker // nil: another node takes pushes
 	packs        Packs
 	base         string
 	name         string
@@ -86,7 +89,7 @@ type Server struct {
 // New prepares a server. It takes its accounts from the front, which must not serve anybody yet.
 func New(c Config) *Server {
 	s := &Server{
-		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), name: c.Name, look: c.Look, agent: cmp.Or(c.Agent, "graspd"), contributors: c.Contributors,
+		host: c.Host, packs: c.Packs, taker: c.Taker, base: strings.TrimRight(c.Base, "/"), name: c.Name, look: c.Look, agent: cmp.Or(c.Agent, "graspd"), contributors: c.Contributors,
 		logger: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), faults: c.Faults,
 		requests: c.Front.NewAccount(fair.Config{Name: "units of git requests", Total: 32768, Address: 4096, Little: 64}),
 		uploads: newUploads(

@@ -8,13 +8,17 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nip34"
 )
 
-// Host knows which repositories there are and decides about pushes. Many goroutines call its methods at once.
+// Host knows which repositories there are. Many goroutines call its methods at once.
 type Host interface {
 	// Find looks a repository up. found is false where its announcement is neither stored nor waiting: clients get 404.
 	Find(of nip34.Address) (r Repository, found bool, err error)
 	// AwaitFiles blocks until the files of the repository are of this generation or a later one. Callers need it before any process that reads the
 	// files.
 	AwaitFiles(ctx context.Context, of nip34.Address, generation uint64) error
+}
+
+// Taker decides about pushes. Many goroutines call its method at once.
+type Taker interface {
 	// Push does everything of a push but HTTP and frames. It reads the pack to its end or not at all, and calls progress with lines for the person
 	// who pushes.
 	Push(ctx context.Context, p PushCall) PushResult

@@ -122,7 +122,7 @@ func (p *pusher) work() (PushResult, error) {
 	done := make(chan PushResult, 1)
 	go func() {
 		defer close(done)
-		p.x.faults.Do("a push", func() { done <- p.x.host.Push(ctx, p.call()) })
+		p.x.faults.Do("a push", func() { done <- p.x.taker.Push(ctx, p.call()) })
 	}()
 	r, err := p.follow(done)
 	if err != nil {

@@ -248,7 +248,7 @@ func begin(t testing.TB, c settings) *world {
 	w := &world{host: h, faults: contain.New(nil, nil)}
 	c.front.Faults, c.Faults = w.faults, w.faults
 	w.front = front.New(c.front)
-	c.Front, c.Host, c.Packs = w.front, h, h
+	c.Front, c.Host, c.Packs, c.Taker = w.front, h, h, h
 	if c.CacheDir == "" {
 		c.CacheDir = t.TempDir()
 	}

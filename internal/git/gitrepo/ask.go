@@ -155,7 +155,7 @@ const mergedFile = 16 << 20 // bytes of a file that a merge writes
 
 // page runs git in a repository for a page. Such work reads little of it, however large it is.
 func (d *Disk) page(ctx context.Context, repo ID, c gitproc.Command, r gitproc.Run) error {
-	there, err := d.dir.exists(repo)
+	there, err := d.packs.known(repo)
 	if err == nil && !there {
 		err = ErrNoRepository
 	}

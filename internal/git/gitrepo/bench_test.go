@@ -56,7 +56,7 @@ func BenchmarkPush(b *testing.B) {
 			}
 			began := children(b)
 			push(b, d, some(1), pack, gitrepo.Proving{Commits: ids{id}, Haves: ids{tip}})
-			if err := d.Project(some(1), refsOf("refs/heads/main", "refs/heads/main", id)); err != nil {
+			if err := d.Project(some(1), 0, refsOf("refs/heads/main", "refs/heads/main", id)); err != nil {
 				b.Fatal(err)
 			}
 			cpu += children(b) - began

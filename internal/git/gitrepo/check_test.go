@@ -32,7 +32,7 @@ func newDamaged(t *testing.T) damaged {
 	x.refs = refsOf("refs/heads/main", "refs/heads/main", x.second, "refs/nostr/x", x.first)
 	push(t, d, some(1), c.pack(x.first.String()), gitrepo.Proving{Tips: ids{x.first}})
 	push(t, d, some(1), c.packOf(c.all(x.second.String(), "^"+x.first.String())...), gitrepo.Proving{Tips: ids{x.second}, Haves: ids{x.first}})
-	if err := errors.Join(d.Project(some(1), x.refs), os.Mkdir(filepath.Join(dir, "incoming", "x"), 0o700)); err != nil {
+	if err := errors.Join(d.Project(some(1), 0, x.refs), os.Mkdir(filepath.Join(dir, "incoming", "x"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -191,7 +191,7 @@ func (x damaged) salvaged(t *testing.T, d *gitrepo.Disk, left int) {
 		return
 	}
 	refs := refsOf("refs/heads/main", "refs/heads/main", x.first)
-	if err := d.Project(some(2), refs); err != nil {
+	if err := d.Project(some(2), 0, refs); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := d.Check(t.Context(), some(2), refs); err != nil || len(found.All()) > 0 {
@@ -241,7 +241,7 @@ func TestRefsAreReadBack(t *testing.T) {
 	push(t, d, some(1), c.pack("main", tag.String()), gitrepo.Proving{Tips: ids{tip, tag}})
 	refs := refsOf("refs/heads/main", "refs/heads/main", tip, "refs/tags/v1", tag)
 	refs.List[1].Peeled = tip
-	if err := d.Project(some(1), refs); err != nil {
+	if err := d.Project(some(1), 0, refs); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := d.Refs(some(1)); err != nil || fmt.Sprint(got.List) != fmt.Sprint(refs.List) {

@@ -63,7 +63,7 @@ func (m *maintenance) stage(refs *gitwire.Refs, keep []gitwire.ObjectID) (size i
 	if m.dir, err = m.d.dir.fresh(); err != nil {
 		return 0, err
 	}
-	packed, head, err := files(keeping(refs, keep))
+	packed, head, err := files(0, keeping(refs, keep))
 	if err != nil {
 		return 0, err
 	}

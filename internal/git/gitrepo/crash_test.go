@@ -89,7 +89,7 @@ func TestAKillAnywhere(t *testing.T) {
 	put := func(tip gitwire.ObjectID, refs *gitwire.Refs, pack ...string) {
 		t.Helper()
 		push(t, d, some(1), c.pack(pack...), gitrepo.Proving{Tips: ids{tip}, Haves: ids{first}})
-		if err := d.Project(some(1), refs); err != nil {
+		if err := d.Project(some(1), 0, refs); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,7 +110,7 @@ func TestAKillAnywhere(t *testing.T) {
 			if _, err := q.Prove(t.Context(), gitrepo.Proving{Tips: ids{tip}, Haves: ids{first}}); err != nil {
 				t.Fatal(err)
 			}
-			return func() error { return errors.Join(d.Admit(q, some(1)), d.Project(some(1), refs)) }
+			return func() error { return errors.Join(d.Admit(q, some(1)), d.Project(some(1), 0, refs)) }
 		}
 	}
 	for name, test := range map[string]struct {

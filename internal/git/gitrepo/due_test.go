@@ -50,7 +50,7 @@ func takenBack(t *testing.T, d *gitrepo.Disk, c *clone) (refs *gitwire.Refs, tak
 	push(t, d, some(1), c.pack("taken", "main"), gitrepo.Proving{Tips: ids{taken, stays}})
 	refs = refsOf("", "refs/heads/main", stays)
 	for _, r := range []*gitwire.Refs{refsOf("", "refs/heads/main", taken), refs} {
-		if err := d.Project(some(1), r); err != nil {
+		if err := d.Project(some(1), 0, r); err != nil {
 			t.Fatal(err)
 		}
 	}

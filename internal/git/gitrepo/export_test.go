@@ -21,7 +21,15 @@ func (d *Disk) BeforeSync(do func(name string)) { d.dir.syncs = do }
 func (d *Disk) BeforeRead(do func(name string)) { d.dir.reads = do }
 
 // Reading counts a reader of a repository until end.
-func (d *Disk) Reading(repo ID) (end func()) { return d.inUse.read(repo) }
+func (d *Disk) Reading(repo ID) (end func()) {
+	done := d.inUse.read(repo)
+	return func() { done() }
+}
+
+// ReadingAll counts a reader of a repository, all of whose packs are here.
+func (d *Disk) ReadingAll(repo ID) (end func(), err error) {
+	return d.reading(context.Background(), repo, fair.Party{})
+}
 
 // Locked reports whether somebody changes files of a repository.
 func (d *Disk) Locked(repo ID) bool {

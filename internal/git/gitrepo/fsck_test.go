@@ -239,7 +239,7 @@ func isTaken(t *testing.T, flaw flawed) {
 	push(t, d, some(1), p.bytes(), gitrepo.Proving{Tips: ids{tip}})
 	wantMissing(t, d, some(1), ids{tip}, 0)
 	refs := refsOf("", "refs/tags/x", tip)
-	if err := d.Project(some(1), refs); err != nil {
+	if err := d.Project(some(1), 0, refs); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := d.Check(t.Context(), some(1), refs); err != nil || len(found.All()) > 0 {

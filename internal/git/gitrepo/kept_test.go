@@ -151,7 +151,7 @@ func manyKept(t testing.TB, d *gitrepo.Disk, s *shelf, repo gitrepo.ID, c *clone
 		tip = next
 		tips = append(tips, tip)
 	}
-	if err := d.Project(repo, refsOf("refs/heads/main", "refs/heads/"+name, tip)); err != nil {
+	if err := d.Project(repo, 0, refsOf("refs/heads/main", "refs/heads/"+name, tip)); err != nil {
 		t.Fatal(err)
 	}
 	return tips
@@ -185,10 +185,7 @@ func TestPacksComeOnceForAllWhoWait(t *testing.T) {
 		t.Fatal(err, "or what is here is fetched")
 	}
 	wipeOut(t, dir, some(1))
-	if _, err := packedBytes(d, some(1), tip); !errors.Is(err, gitrepo.ErrNoRepository) {
-		t.Errorf("of no directory: %v", err)
-	}
-	if err := errors.Join(d.Local().Restore(t.Context(), some(1)), d.Project(some(1), refsOf("refs/heads/main", "refs/heads/main", tip))); err != nil {
+	if err := errors.Join(d.Local().Restore(t.Context(), some(1)), d.Project(some(1), 0, refsOf("refs/heads/main", "refs/heads/main", tip))); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.fetched(); got != ".idx .idx" {
@@ -453,7 +450,7 @@ func TestCombiningWithADepot(t *testing.T) {
 	wantMissing(t, d, some(1), tips, 0)
 	fsck(t, dir)
 	wipeOut(t, dir, some(1))
-	if err := errors.Join(d.Local().Restore(t.Context(), some(1)), d.Project(some(1), refs)); err != nil {
+	if err := errors.Join(d.Local().Restore(t.Context(), some(1)), d.Project(some(1), 0, refs)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := packedBytes(d, some(1), tips[9]); err != nil {

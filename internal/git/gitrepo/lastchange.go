@@ -12,7 +12,7 @@ import (
 
 // lastRefChange returns the last moment at which other refs than these may have been those of the repository; the zero time where it had none.
 func (m *maintenance) lastRefChange(refs *gitwire.Refs) (time.Time, error) {
-	packed, _, err := files(refs)
+	packed, _, err := files(0, refs)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -21,7 +21,7 @@ func (m *maintenance) lastRefChange(refs *gitwire.Refs) (time.Time, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return time.Time{}, nil
 	}
-	if err != nil || !bytes.Equal(was, packed) {
+	if err != nil || !bytes.Equal(withoutGeneration(was), packed) {
 		return m.d.now(), err
 	}
 	info, err := m.d.dir.root.Stat(name)

@@ -86,9 +86,17 @@ func (l *Local) close() {
 
 // reading counts a reader of a repository, all of whose packs are on this disk from then on until end is called. It waits until they are.
 func (d *Disk) reading(ctx context.Context, repo ID, by fair.Party) (end func(), err error) {
-	end = d.inUse.read(repo)
+	done := d.inUse.read(repo)
 	if d.local == nil {
-		return end, nil
+		return func() { done() }, nil
+	}
+	end = func() {
+		if !done() {
+			return
+		}
+		if err := d.local.weigh(repo); err != nil {
+			d.inUse.log.Warn("packs on this disk are counted wrongly", "repository", repo.String(), "error", err)
+		}
 	}
 	for range fetchTries {
 		var x *fetch
@@ -224,8 +232,11 @@ func (l *Local) fetchable(repo ID) (lacks []lack, err error) {
 
 // lacking returns the files of a manifest's packs that are not on this disk.
 func (d *Disk) lacking(repo ID, m refdb.Manifest) (lacks []lack, err error) {
-	_, unlock := d.inUse.lock(repo)
+	r, unlock := d.inUse.lock(repo)
 	defer unlock()
+	if err := d.inUse.stay(repo, r); err != nil {
+		return nil, err
+	}
 	for _, p := range m {
 		for _, x := range p.Files {
 			bytes, err := d.dir.length(fileOf(repo, p, x.Suffix))

@@ -89,7 +89,7 @@ func TestManyPacksBecomeOne(t *testing.T) {
 	push(t, d, some(1), c.pack(other.String()), gitrepo.Proving{Tips: ids{other}})
 	push(t, d, some(1), c.pack(keep.String()), gitrepo.Proving{Tips: ids{keep}})
 	refs := refsOf("refs/heads/main", "refs/heads/main", last)
-	if err := d.Project(some(1), refs); err != nil {
+	if err := d.Project(some(1), 0, refs); err != nil {
 		t.Fatal(err)
 	}
 	clones(t, d, last)
@@ -125,13 +125,13 @@ func TestWhatRefsLedToOfLateStays(t *testing.T) {
 		stays bool
 	}{
 		"just moved": {func(t *testing.T, d *gitrepo.Disk, _ string, refs *gitwire.Refs) {
-			if err := d.Project(some(1), refs); err != nil {
+			if err := d.Project(some(1), 0, refs); err != nil {
 				t.Fatal(err)
 			}
 		}, true},
 		"moved so late that their files are not written": {func(*testing.T, *gitrepo.Disk, string, *gitwire.Refs) {}, true},
 		"moved long ago": {func(t *testing.T, d *gitrepo.Disk, file string, refs *gitwire.Refs) {
-			if err := errors.Join(d.Project(some(1), refs), os.Chtimes(file, old, old)); err != nil {
+			if err := errors.Join(d.Project(some(1), 0, refs), os.Chtimes(file, old, old)); err != nil {
 				t.Fatal(err)
 			}
 		}, false},
@@ -142,7 +142,7 @@ func TestWhatRefsLedToOfLateStays(t *testing.T) {
 			tip := many(t, d, c, "main", 1)[0]
 			led := c.commit("led", 1, gitwire.ObjectID{})
 			push(t, d, some(1), c.pack("led"), gitrepo.Proving{Tips: ids{led}})
-			if err := d.Project(some(1), refsOf("", "refs/heads/led", led, "refs/heads/main", tip)); err != nil {
+			if err := d.Project(some(1), 0, refsOf("", "refs/heads/led", led, "refs/heads/main", tip)); err != nil {
 				t.Fatal(err)
 			}
 			for _, file := range entries(t, pathOf(dir, some(1))) {
@@ -775,7 +775,7 @@ func TestWhatRefsLeaveGoes(t *testing.T) {
 				left = append(left, stays)
 			}
 			refs := refsOf("", left...)
-			if err := errors.Join(d.Project(some(1), refsOf("", "refs/heads/main", taken)), d.Project(some(1), refs)); err != nil {
+			if err := errors.Join(d.Project(some(1), 0, refsOf("", "refs/heads/main", taken)), d.Project(some(1), 0, refs)); err != nil {
 				t.Fatal(err)
 			}
 			maintain(t, d, refs, nil, false)
@@ -808,7 +808,7 @@ func TestAskingForItKeepsNothing(t *testing.T) {
 	push(t, d, some(1), c.pack("taken"), gitrepo.Proving{Tips: ids{taken}})
 	refs := refsOf("", "refs/heads/main", tip)
 	old := time.Now().Add(-20 * 24 * time.Hour)
-	err := d.Project(some(1), refs)
+	err := d.Project(some(1), 0, refs)
 	for _, file := range []string{"packed-refs", "objects/pack/" + filepath.Base(packWith(t, pathOf(dir, some(1)), taken)) + ".pack"} {
 		err = errors.Join(err, os.Chtimes(filepath.Join(pathOf(dir, some(1)), file), old, old))
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Mend writes the files that follow from a repository's refs anew, and puts the files that the repository does not need into the trash.
-// Mend makes no directory for a repository that has none.
+// Mend makes no directory for a repository that has none, and of which generation the refs are, nobody knows then.
 func (d *Disk) Mend(ctx context.Context, repo ID, refs *gitwire.Refs) error {
 	there, err := d.dir.isDir(repo.path())
 	if err != nil || !there {
@@ -22,7 +22,7 @@ func (d *Disk) Mend(ctx context.Context, repo ID, refs *gitwire.Refs) error {
 	if err != nil {
 		return fmt.Errorf("mending repository %s: %w", repo, err)
 	}
-	return d.Project(repo, refs)
+	return d.Project(repo, 0, refs)
 }
 
 // clear puts the files that a repository does not need into the trash.

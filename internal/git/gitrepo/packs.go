@@ -38,6 +38,16 @@ func (p *packs) names(repo ID) ([]string, error) {
 	return slices.DeleteFunc(packNames(entries), func(name string) bool { return slices.Contains(old, name) }), nil
 }
 
+// known reports whether a repository has a directory, or has packs in a depot that come with the directory for whoever reads them.
+func (p *packs) known(repo ID) (bool, error) {
+	there, err := p.dir.exists(repo)
+	if err != nil || there || p.depot == nil || repo.IsZero() {
+		return there, err
+	}
+	m, err := p.depot.Manifest(repo)
+	return len(m) > 0, err
+}
+
 // files returns the files of some packs, as far as they are there.
 func (p *packs) files(repo ID, packs []string) (files []string, err error) {
 	dir := repo.path() + "/objects/pack"

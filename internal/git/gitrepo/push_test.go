@@ -41,7 +41,7 @@ func TestAPushComesIn(t *testing.T) {
 		}
 	}
 	wantMissing(t, d, some(1), all, 0)
-	if err := d.Project(some(1), refsOf("refs/heads/main", "refs/heads/main", tip)); err != nil {
+	if err := d.Project(some(1), 0, refsOf("refs/heads/main", "refs/heads/main", tip)); err != nil {
 		t.Fatal(err)
 	}
 	if err := q.Close(); err != nil || q.Bytes() != 0 {

@@ -67,7 +67,7 @@ func (q *quarantine) file(suffix string) string { return q.dir + "/objects/pack/
 
 // run runs git in the quarantine, where it also finds the objects of the repository beside.
 func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
-	there, err := q.d.dir.exists(q.beside)
+	there, err := q.d.packs.known(q.beside)
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,10 @@ type Repositories interface {
 	// Subset makes a quarantine beside the repository that the quarantine of is beside, puts the objects of that one which p.Tips need into
 	// it, and proves it.
 	Subset(ctx context.Context, of Quarantine, p Proving) (Quarantine, Proof, error)
-	// Project writes the refs and HEAD. Objects that they name must be here.
-	Project(repo ID, refs *gitwire.Refs) error
+	// Project writes the files of refs and HEAD, with the generation of these refs. Objects that they name must be here.
+	Project(repo ID, generation uint64, refs *gitwire.Refs) error
+	// Generation returns the generation that Project wrote last; 0 where nobody knows it, or where there is no such repository.
+	Generation(repo ID) (uint64, error)
 	// Pack writes the pack of a fetch whose work is [gitwire.WorkPack], without frames of side-band.
 	Pack(ctx context.Context, repo ID, f *gitwire.Fetch, party string, out io.Writer) error
 	// Upload writes upload-pack's answer to a fetch whose work is [gitwire.WorkUpload]. [gitwire.Fetch.CopyAnswer] makes the client's

@@ -107,7 +107,7 @@ func (d *Disk) Unreached(ctx context.Context, repo ID, ids []gitwire.ObjectID, p
 // serve runs git in a repository for a client that fetches; in returns what git reads. Where git runs into what was only a guess of ours before it has
 // written anything, it runs once more; with a nil in it does not.
 func (d *Disk) serve(ctx context.Context, s shape, c gitproc.Command, r gitproc.Run, in func() io.Reader) error {
-	there, err := d.dir.exists(s.repo)
+	there, err := d.packs.known(s.repo)
 	if err == nil && !there {
 		err = ErrNoRepository
 	}

@@ -25,7 +25,7 @@ func served(t *testing.T) (*gitrepo.Disk, *clone, gitwire.ObjectID, gitwire.Obje
 	push(t, d, some(1), c.pack(c.refs()...), gitrepo.Proving{Tips: ids{tip, tag}})
 	refs := refsOf("refs/heads/main", "refs/heads/main", tip, "refs/tags/v1", tag)
 	refs.List[1].Peeled = tip
-	if err := d.Project(some(1), refs); err != nil {
+	if err := d.Project(some(1), 0, refs); err != nil {
 		t.Fatal(err)
 	}
 	return d, c, first, tip

@@ -29,7 +29,7 @@ func TestNobodyWaitsForATransfer(t *testing.T) {
 	}
 	other := c.commit("other", 1, tip)
 	push(t, d, some(1), c.pack("other", "^main~1"), gitrepo.Proving{Tips: ids{other}})
-	if err := d.Project(some(1), refsOf("refs/heads/other", "refs/heads/main", tip, "refs/heads/other", other)); err != nil {
+	if err := d.Project(some(1), 0, refsOf("refs/heads/other", "refs/heads/main", tip, "refs/heads/other", other)); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

@@ -122,7 +122,7 @@ func TestACopyIsComplete(t *testing.T) {
 	refs := refsOf("refs/heads/main", "refs/heads/main", tip)
 	for _, repo := range []gitrepo.ID{some(1), {1, 2, 3}} {
 		push(t, d, repo, c.pack("main"), gitrepo.Proving{Tips: ids{tip}})
-		if err := d.Project(repo, refs); err != nil {
+		if err := d.Project(repo, 0, refs); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -158,7 +158,7 @@ func TestACopyIsComplete(t *testing.T) {
 		}
 	}
 	// What changes here does not change there.
-	if err := d.Project(some(1), refsOf("refs/heads/x", "refs/heads/x", tip)); err != nil {
+	if err := d.Project(some(1), 0, refsOf("refs/heads/x", "refs/heads/x", tip)); err != nil {
 		t.Fatal(err)
 	}
 	head, err := os.ReadFile(filepath.Join(pathOf(places[0], some(1)), "HEAD"))
@@ -173,7 +173,7 @@ func TestARepositoryGoesWhileItIsCopied(t *testing.T) {
 		t.Run(before, func(t *testing.T) {
 			d, dir := disk(t)
 			tips := many(t, d, newClone(t), "main", 2)
-			if err := d.Project(some(1), refsOf("", "refs/heads/main", tips[1])); err != nil {
+			if err := d.Project(some(1), 0, refsOf("", "refs/heads/main", tips[1])); err != nil {
 				t.Fatal(err)
 			}
 			c := newClone(t)

@@ -10,7 +10,7 @@ import (
 )
 
 // RefsAsOf sets the files of refs in a copy of all repositories back to what the copy of the store says, where refs have moved since. copied is
-// the copy of the store, which was made before that of the repositories. Files that are due by copied stay due: the first start with it writes them.
+// the copy of the store, which was made before that of the repositories. Files are of the generation that they tell, so those that are older are written by the first start that needs them.
 func RefsAsOf(copied, now *store.Store, disk gitrepo.Repositories) error {
 	v, later := copied.View(), now.View()
 	defer v.Close()
@@ -31,7 +31,7 @@ func RefsAsOf(copied, now *store.Store, disk gitrepo.Repositories) error {
 		if err != nil {
 			return false, err
 		}
-		if err := disk.Project(gitrepo.ID(dir), r.Shown()); err != nil && !errors.Is(err, gitrepo.ErrNoRepository) {
+		if err := disk.Project(gitrepo.ID(dir), then, r.Shown()); err != nil && !errors.Is(err, gitrepo.ErrNoRepository) {
 			return false, fmt.Errorf("refs of %s as they were: %w", r.Of, err)
 		}
 		return true, nil

@@ -3,110 +3,41 @@ package hosting
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
-	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 )
 
-// files knows the generation of each repository's files of refs, and lets one goroutine at a time write those of one repository.
-type files struct {
-	mu      sync.Mutex
-	written map[nip34.Address]uint64 // of repositories whose row may still say that their files are due
-	seen    map[nip34.Address]uint64 // of repositories that have their files, and whose followers have theirs
-	turns
-}
-
-func (f *files) init() { f.written, f.seen = map[nip34.Address]uint64{}, map[nip34.Address]uint64{} }
-
-func (f *files) at(of nip34.Address) uint64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.written[of]
-}
-
-func (f *files) wrote(of nip34.Address, generation uint64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.written[of] = generation
-}
-
-// saw says that a generation of a repository is done, in its followers too.
-func (f *files) saw(of nip34.Address, generation uint64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.seen[of] = generation
-}
-
-// done returns the generations that saw was told of since the last call.
-func (f *files) done() map[nip34.Address]uint64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	out := f.seen
-	f.seen = map[nip34.Address]uint64{}
-	for of, generation := range out {
-		if f.written[of] <= generation {
-			delete(f.written, of)
-		}
-	}
-	return out
-}
-
-// AwaitFiles blocks until the files of a repository are of that generation or a later one, or ctx ends.
+// AwaitFiles blocks until the files of a repository are of that generation or a later one, or ctx ends. The repository is looked at soon, as somebody
+// fetches from it.
 func (h *Host) AwaitFiles(ctx context.Context, of nip34.Address, generation uint64) error {
 	h.visited.add(of)
-	if err := h.cfg.Kept.house(ctx, h.cfg.Store, &h.files, h.cfg.Logger, of); err != nil {
-		return err
-	}
-	if h.files.at(of) >= generation {
-		return nil
-	}
-	due, err := h.due(of)
-	if err != nil || !due {
+	if behind, err := h.behind(of, generation); err != nil || !behind {
 		return err
 	}
 	return h.project(ctx, of)
 }
 
-func (h *Host) due(of nip34.Address) (bool, error) {
-	v := h.cfg.Store.View()
-	defer v.Close()
-	row, err := v.Row(refdb.DueName(of))
-	return row != nil, err
-}
-
-// project writes the files of a repository's refs as the log says now.
+// project writes the files of a repository's refs as the log says now, which knows the objects of tags then.
 func (h *Host) project(ctx context.Context, of nip34.Address) error {
-	leave, err := h.files.enter(ctx, of)
+	leave, err := h.writing.enter(ctx, of)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	r, err := readRow(h.cfg.Store, of)
-	if err != nil || r.Dir.IsZero() || h.files.at(of) >= r.Refs.Generation {
+	if err != nil || r.Dir.IsZero() {
 		return err
 	}
 	if r, err = h.peel(ctx, r); err != nil {
 		return err
 	}
-	if err := h.cfg.Disk.Project(gitrepo.ID(r.Dir), r.Shown()); err != nil {
-		return fmt.Errorf("refs of %s: %w", of, err)
-	}
-	h.files.wrote(of, r.Refs.Generation)
-	return nil
-}
-
-// readRow returns the repository's row as of now.
-func readRow(s *store.Store, of nip34.Address) (refdb.Repository, error) {
-	v := s.View()
-	defer v.Close()
-	return refdb.Read(v, of)
+	return h.write(ctx, r)
 }
 
 // peel adds to the row which objects annotated tags point at, of tags that came by another way than a push to this repository.
@@ -146,9 +77,35 @@ func peeledOf(tips []gitwire.ObjectID, proof gitrepo.Proof) map[gitwire.ObjectID
 	return out
 }
 
-// tidy writes into the rows of repositories whose files are written that these are no longer due.
+// settled has the generations of repositories that are done: their files are written, and those that follow them have the same. Their rows may still
+// say otherwise.
+type settled struct {
+	mu   sync.Mutex
+	seen map[nip34.Address]uint64
+}
+
+// saw says that a generation of a repository is done.
+func (s *settled) saw(of nip34.Address, generation uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil {
+		s.seen = map[nip34.Address]uint64{}
+	}
+	s.seen[of] = generation
+}
+
+// take returns what saw was told since the last call.
+func (s *settled) take() map[nip34.Address]uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.seen
+	s.seen = nil
+	return out
+}
+
+// tidy writes into the rows of repositories that are done that nothing of them is due.
 func (h *Host) tidy(ctx context.Context) error {
-	done := h.files.done()
+	done := h.settled.take()
 	if len(done) == 0 {
 		return nil
 	}

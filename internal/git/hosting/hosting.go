@@ -76,11 +76,11 @@ func (l Limits) orDefault() Limits {
 
 // Host hosts the repositories of one relay. Any number of goroutines may use it.
 type Host struct {
+	*Reader
 	cfg        Config
 	door       *ingest.Door
 	ledger     *refdb.Ledger
-	shown      shown
-	files      files
+	settled    settled
 	following  turns // one goroutine at a time copies to a repository
 	uploads    uploads
 	before     reopening
@@ -126,7 +126,7 @@ func New(c Config) *Host {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Rest = cmp.Or(c.Rest, 5*time.Second)
-	h := &Host{cfg: c, ledger: c.Ledger, door: c.Door, failed: make(chan nip34.Address, failedKept), long: newLong(c.Now)}
+	h := &Host{Reader: NewReader(c), cfg: c, ledger: c.Ledger, door: c.Door, failed: make(chan nip34.Address, failedKept), long: newLong(c.Now)}
 	h.quotas.store = c.Store
 	_, h.rows.at, _, _ = c.Store.Changes(0)
 	h.unfinished = newUnfinished(h.cfg.space, c.Now)
@@ -134,8 +134,6 @@ func New(c Config) *Host {
 	var err error
 	h.before, err = newReopening(h)
 	h.report("commits that wait for their events", err)
-	h.shown.init()
-	h.files.init()
 	h.uploads.held = map[uint64]*upload{}
 	h.payers.init()
 	h.jobs.init(nil)

@@ -305,7 +305,10 @@ func (h *Host) do(ctx context.Context, x job) error {
 
 // share copies a changed repository to those that follow it. Where it does not finish, the next start copies again.
 func (h *Host) share(ctx context.Context, of nip34.Address) error {
-	generation := h.files.at(of)
+	generation, err := h.written(of)
+	if err != nil {
+		return err
+	}
 	follow := h.align
 	if grasp.IsContributed(of) {
 		follow = h.mirror
@@ -314,7 +317,7 @@ func (h *Host) share(ctx context.Context, of nip34.Address) error {
 	done, err := follow(ctx, of, copier{party: by})
 	if done {
 		h.payers.copied(of, by)
-		h.files.saw(of, generation)
+		h.settled.saw(of, generation)
 		h.jobs.push(job{kind: seen})
 	}
 	return err

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/refdb"
-	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/depot"
 	"github.com/graspd/graspd/internal/git/gitrepo"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
@@ -119,43 +117,16 @@ func (k *Kept) settle(ctx context.Context, r refdb.Repository) error {
 	if err := k.Local.Restore(ctx, gitrepo.ID(r.Dir)); err != nil {
 		return err
 	}
-	return k.disk.Project(gitrepo.ID(r.Dir), r.Shown())
+	return k.disk.Project(gitrepo.ID(r.Dir), r.Refs.Generation, r.Shown())
 }
 
-// house makes the directory of a repository anew, where somebody has removed it while graspd runs.
-func (k *Kept) house(ctx context.Context, s *store.Store, f *files, log *slog.Logger, of nip34.Address) error {
+// house makes the directory of a repository where it is not there.
+func (k *Kept) house(ctx context.Context, dir gitrepo.ID) error {
 	if k == nil {
 		return nil
 	}
-	dir, err := dirOf(s, of)
-	if err != nil || dir.IsZero() {
+	if there, err := k.disk.There(dir); there || err != nil {
 		return err
 	}
-	if there, err := k.disk.There(gitrepo.ID(dir)); there || err != nil {
-		return err
-	}
-	r, err := readRow(s, of)
-	if err != nil || r.Dir.IsZero() {
-		return err
-	}
-	leave, err := f.enter(ctx, of)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	log.Warn("the directory of a repository is gone, and is made anew", "repository", of.String(), "dir", gitrepo.ID(r.Dir).String())
-	return k.settle(ctx, r)
-}
-
-// dirOf returns the directory of a repository; the zero one where it has none.
-func dirOf(s *store.Store, of nip34.Address) (dir refdb.Dir, err error) {
-	v := s.View()
-	defer v.Close()
-	err = v.ReadRow(refdb.RowName(of), func(row []byte) (err error) {
-		if row != nil {
-			_, dir, err = refdb.Head(row)
-		}
-		return err
-	})
-	return dir, err
+	return k.Local.Restore(ctx, dir)
 }

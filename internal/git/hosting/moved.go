@@ -9,17 +9,17 @@ import (
 )
 
 // Moved returns up to most repositories with data, the one whose refs changed last first, without their refs. It reads all rows.
-func (h *Host) Moved(most int) ([]refdb.Repository, error) {
+func (r *Reader) Moved(most int) ([]refdb.Repository, error) {
 	var list []refdb.Repository
-	v := h.cfg.Store.View()
+	v := r.cfg.Store.View()
 	defer v.Close()
 	err := v.EachRow(refdb.Prefix, "", func(_ string, row []byte) (bool, error) {
-		r, err := refdb.Brief(row)
-		if err == nil && grasp.IsContributed(r.Of) { // such repositories have no page
+		x, err := refdb.Brief(row)
+		if err == nil && grasp.IsContributed(x.Of) { // such repositories have no page
 			return true, nil
 		}
-		if err == nil && !r.Dir.IsZero() && r.Gone == 0 {
-			list = append(list, r)
+		if err == nil && !x.Dir.IsZero() && x.Gone == 0 {
+			list = append(list, x)
 		}
 		if len(list) >= 2*most {
 			list = newest(list, most)

@@ -41,7 +41,7 @@ type packs struct {
 }
 
 // Packs makes packs of the objects that are served.
-func (h *Host) Packs() packs { return packs{h.cfg.Disk, h.cfg.Kept} }
+func (r *Reader) Packs() packs { return packs{r.cfg.Disk, r.cfg.Kept} }
 
 func (p packs) id(dir string) (gitrepo.ID, error) {
 	id, err := gitrepo.ParseID(dir)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -34,6 +35,57 @@ func (k *Kept) Ready(ctx context.Context, s *store.Store, progress func(done, al
 			return err
 		}
 		return errors.Join(err, k.settle(ctx, r))
+	})
+}
+
+// keep brings this disk in line with what the log says of the packs of a directory: indexes come, and packs go that no manifest has. What lies on this
+// disk alone stays.
+func (k *Kept) keep(ctx context.Context, s *store.Store, dir refdb.Dir) error {
+	v := s.View()
+	has, err := v.Row(refdb.ManifestName(dir))
+	had, wrong := v.Row(refdb.RemovedName(dir))
+	v.Close()
+	if err = errors.Join(err, wrong); err != nil {
+		return err
+	}
+	if has != nil {
+		err = k.Local.Restore(ctx, gitrepo.ID(dir))
+	}
+	if has != nil || had != nil {
+		err = errors.Join(err, k.Local.Tidy(gitrepo.ID(dir)))
+	}
+	return err
+}
+
+// keepAll does keep for all directories of which the log knows packs.
+func (k *Kept) keepAll(ctx context.Context, s *store.Store) error {
+	var dirs []refdb.Dir
+	v := s.View()
+	err := errors.Join(eachDir(v, refdb.ManifestPrefix, &dirs), eachDir(v, refdb.RemovedPrefix, &dirs))
+	v.Close()
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(restoredAtOnce)
+	for _, dir := range dirs {
+		if ctx.Err() != nil {
+			break
+		}
+		work.Go(func() error {
+			err := k.keep(ctx, s, dir)
+			if errors.Is(err, depot.ErrDamaged) { // whoever reads it hears of that; all others are kept
+				err = nil
+			}
+			return err
+		})
+	}
+	return errors.Join(err, work.Wait())
+}
+
+// eachDir adds the directories that rows with a prefix are about.
+func eachDir(v *store.View, prefix string, dirs *[]refdb.Dir) error {
+	return v.EachRow(prefix, "", func(name string, _ []byte) (bool, error) {
+		dir, err := refdb.ParseDir(strings.TrimPrefix(name, prefix))
+		*dirs = append(*dirs, dir)
+		return true, err
 	})
 }
 

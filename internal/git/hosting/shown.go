@@ -53,15 +53,15 @@ func cost(r githttp.Repository) int {
 var nothing = githttp.Repository{Refs: &gitwire.Refs{}}
 
 // Find looks a repository up. It returns an empty one where the announcement waits, or where no data has come yet.
-func (h *Host) Find(of nip34.Address) (githttp.Repository, bool, error) {
-	v := h.cfg.Store.View()
+func (r *Reader) Find(of nip34.Address) (githttp.Repository, bool, error) {
+	v := r.cfg.Store.View()
 	defer v.Close()
 	if grasp.IsContributed(of) {
-		if !h.cfg.Contributors {
+		if !r.cfg.Contributors {
 			return nothing, false, nil
 		}
-		r, err := h.show(v, of)
-		return r, true, err
+		x, err := r.show(v, of)
+		return x, true, err
 	}
 	if ok, err := v.HasAddress(of.String()); err != nil || !ok {
 		if err == nil {
@@ -69,20 +69,20 @@ func (h *Host) Find(of nip34.Address) (githttp.Repository, bool, error) {
 		}
 		return nothing, ok, err
 	}
-	r, err := h.show(v, of)
-	return r, true, err
+	x, err := r.show(v, of)
+	return x, true, err
 }
 
 // show returns what clients see of a repository. It reads only the beginning of the row where memory has the rest, as rows may be long.
-func (h *Host) show(v *store.View, of nip34.Address) (r githttp.Repository, err error) {
+func (r *Reader) show(v *store.View, of nip34.Address) (x githttp.Repository, err error) {
 	err = v.ReadRow(refdb.RowName(of), func(row []byte) (err error) {
-		r, err = h.showRow(row, of)
+		x, err = r.showRow(row, of)
 		return err
 	})
-	return r, err
+	return x, err
 }
 
-func (h *Host) showRow(row []byte, of nip34.Address) (githttp.Repository, error) {
+func (r *Reader) showRow(row []byte, of nip34.Address) (githttp.Repository, error) {
 	if row == nil {
 		return nothing, nil
 	}
@@ -91,17 +91,17 @@ func (h *Host) showRow(row []byte, of nip34.Address) (githttp.Repository, error)
 		return nothing, err
 	}
 	name := gitrepo.ID(dir).String()
-	if r, ok := h.shown.get(of, generation, name); ok {
-		return r, nil
+	if known, ok := r.shown.get(of, generation, name); ok {
+		return known, nil
 	}
 	x, err := refdb.Parse(bytes.Clone(row))
 	if err != nil {
 		return nothing, err
 	}
-	r := githttp.Repository{Dir: name, Generation: generation, Refs: x.Shown()}
+	out := githttp.Repository{Dir: name, Generation: generation, Refs: x.Shown()}
 	if len(x.Refs.PullRequests) > githttp.ShownByEvent {
-		r.Newest = x.ShownNewest(githttp.ShownByEvent)
+		out.Newest = x.ShownNewest(githttp.ShownByEvent)
 	}
-	h.shown.put(of, r)
-	return r, nil
+	r.shown.put(of, out)
+	return out, nil
 }

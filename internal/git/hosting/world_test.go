@@ -266,7 +266,7 @@ func (w *world) open(l net.Listener, limits hosting.Limits, closed bool, archive
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
 	f := front.New(front.Config{Proxies: x.proxies, Logger: log, Faults: w.faults})
 	w.processes, w.front = git, f
-	w.server = githttp.New(githttp.Config{Front: f, Host: w.host, Packs: w.host.Packs(), Contributors: contributors, CacheDir: w.TempDir(), CacheBytes: 1 << 20, Logger: log, Faults: w.faults})
+	w.server = githttp.New(githttp.Config{Front: f, Host: w.host, Packs: w.host.Packs(), Taker: w.host, Contributors: contributors, CacheDir: w.TempDir(), CacheBytes: 1 << 20, Logger: log, Faults: w.faults})
 	f.Handle(w.server.Route())
 	server := f.Server()
 	var running sync.WaitGroup

@@ -116,7 +116,7 @@ func (s suite) check() {
 	problems(one, refs, 1)
 	s.push(one, ids{tip}, nil)
 	problems(one, refs, 1)
-	s.must(s.d.Project(one, refs))
+	s.must(s.d.Project(one, 0, refs))
 	problems(one, refs, 0)
 	problems(one, &gitwire.Refs{Head: "refs/heads/a", List: refs.List}, 1)
 	problems(one, &gitwire.Refs{Head: "refs/heads/main", List: []gitwire.Ref{{Name: "refs/heads/main", ID: other}}}, 2)
@@ -185,7 +185,7 @@ func (s suite) led() {
 		for i := 0; i < len(pairs); i += 2 {
 			refs.List = append(refs.List, gitwire.Ref{Name: pairs[i].(string), ID: pairs[i+1].(gitwire.ObjectID)})
 		}
-		s.must(s.d.Project(one, refs))
+		s.must(s.d.Project(one, 0, refs))
 		got, err := s.d.Unreached(s.Context(), one, asked, "")
 		slices.SortFunc(got, gitwire.ObjectID.Compare)
 		slices.SortFunc(want, gitwire.ObjectID.Compare)

@@ -64,22 +64,34 @@ func (e ender) Read([]byte) (int, error) { return 0, e.err }
 func (s suite) refs() {
 	tip := s.h.Commit("tip")
 	refs := &gitwire.Refs{Head: "refs/heads/main", List: []gitwire.Ref{{Name: "refs/heads/main", ID: tip}}}
-	if err := s.d.Project(one, refs); !errors.Is(err, gitrepo.ErrNoRepository) {
+	if err := s.d.Project(one, 0, refs); !errors.Is(err, gitrepo.ErrNoRepository) {
 		s.Errorf("refs of nothing: %v", err)
 	}
-	s.must(s.d.Project(one, &gitwire.Refs{Head: "refs/heads/main"}))
+	s.must(s.d.Project(one, 0, &gitwire.Refs{Head: "refs/heads/main"}))
 	s.push(one, ids{tip}, nil)
-	s.must(s.d.Project(one, refs))
-	s.must(s.d.Project(one, refs))
-	s.must(s.d.Project(one, &gitwire.Refs{}))
+	generation := func(want uint64) {
+		s.Helper()
+		if got, err := s.d.Generation(one); err != nil || got != want {
+			s.Errorf("generation %d (%v), want %d", got, err, want)
+		}
+	}
+	generation(0)
+	s.must(s.d.Project(one, 7, refs))
+	s.must(s.d.Project(one, 7, refs))
+	generation(7)
+	s.must(s.d.Project(one, 8, refs))
+	generation(8)
+	s.must(s.d.Project(one, 6, &gitwire.Refs{}))
+	generation(6)
 	for _, bad := range []*gitwire.Refs{
 		{Head: "main"}, {List: []gitwire.Ref{{Name: "refs/heads/a..b", ID: tip}}}, {List: []gitwire.Ref{{Name: "refs/heads/a"}}},
 		{List: []gitwire.Ref{{Name: "refs/heads/b", ID: tip}, {Name: "refs/heads/a", ID: tip}}},
 	} {
-		if s.d.Project(one, bad) == nil {
+		if s.d.Project(one, 0, bad) == nil {
 			s.Errorf("%+v was written", bad)
 		}
 	}
+	generation(6)
 }
 
 func (s suite) fetches() {

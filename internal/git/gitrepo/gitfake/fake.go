@@ -27,6 +27,7 @@ type Fake struct {
 type repository struct {
 	objects objects
 	refs    gitwire.Refs
+	of      uint64 // the generation of refs
 	packs   int64
 	clones  int // packs made since something came in
 }
@@ -181,7 +182,7 @@ func (f *Fake) Admit(from gitrepo.Quarantine, repo gitrepo.ID) error {
 	return nil
 }
 
-func (f *Fake) Project(repo gitrepo.ID, refs *gitwire.Refs) error {
+func (f *Fake) Project(repo gitrepo.ID, generation uint64, refs *gitwire.Refs) error {
 	if err := f.call("Project", repo); err != nil {
 		return err
 	}
@@ -193,11 +194,23 @@ func (f *Fake) Project(repo gitrepo.ID, refs *gitwire.Refs) error {
 	r, ok := f.repos[repo]
 	switch {
 	case ok:
-		r.refs = gitwire.Refs{Head: refs.Head, List: slices.Clone(refs.List)}
+		r.refs, r.of = gitwire.Refs{Head: refs.Head, List: slices.Clone(refs.List)}, generation
 	case len(refs.List) > 0:
 		return gitrepo.ErrNoRepository
 	}
 	return nil
+}
+
+func (f *Fake) Generation(repo gitrepo.ID) (uint64, error) {
+	if err := f.call("Generation", repo); err != nil {
+		return 0, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r, ok := f.repos[repo]; ok {
+		return r.of, nil
+	}
+	return 0, nil
 }
 
 // Pack writes a pack in the form of [History.Pack].

@@ -147,7 +147,7 @@ func serve(root string) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	h := &host{www: filepath.Join(root, "www"), git: git, shown: map[string]*shown{}}
 	f := front.New(front.Config{Logger: log})
-	f.Handle(githttp.New(githttp.Config{Front: f, Host: h, Packs: h, CacheDir: cache, CacheBytes: 1 << 20, Logger: log}).Route())
+	f.Handle(githttp.New(githttp.Config{Front: f, Host: h, Packs: h, Taker: h, CacheDir: cache, CacheBytes: 1 << 20, Logger: log}).Route())
 	f.Handle(front.Route{Serve: func(w http.ResponseWriter, r *http.Request, _ front.Client) { http.NotFound(w, r) }})
 	server := f.Server()
 	server.Handler = logged(access, oncePerl(root, below(server.Handler)))
