@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/git/githttp"
 	"github.com/graspd/graspd/internal/git/gitproc"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
@@ -160,5 +162,19 @@ func TestGitShowsRefusals(t *testing.T) {
 		if strings.Contains(said, "RPC failed") || strings.Contains(said, "hung up") || strings.Contains(said, "bad band") || strings.Contains(said, "up-to-date") {
 			t.Errorf("%s: git prints\n%s", c.what, said)
 		}
+	}
+}
+
+// TestPushesWhereAnotherNodeTakesThem: whoever pushes is told to try again, before they send anything, and fetches are served.
+func TestPushesWhereAnotherNodeTakesThem(t *testing.T) {
+	w := open(t, settings{reads: true})
+	w.serve("r", emptyRepository(t))
+	for method, rest := range map[string]string{"GET": "/info/refs?service=git-receive-pack", "POST": "/git-receive-pack"} {
+		if got := w.ask(t, method, rest, ""); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, ingest.NoWriter) || got.head.Get("Retry-After") != "5" {
+			t.Errorf("%s: %+v", rest, got)
+		}
+	}
+	if got := w.ask(t, "GET", "/info/refs?service=git-upload-pack", ""); got.status != http.StatusOK {
+		t.Errorf("%+v", got)
 	}
 }

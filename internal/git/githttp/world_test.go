@@ -239,6 +239,7 @@ type world struct {
 type settings struct {
 	githttp.Config
 	front front.Config
+	reads bool // nobody takes pushes
 }
 
 // begin makes a world that listens nowhere.
@@ -248,7 +249,10 @@ func begin(t testing.TB, c settings) *world {
 	w := &world{host: h, faults: contain.New(nil, nil)}
 	c.front.Faults, c.Faults = w.faults, w.faults
 	w.front = front.New(c.front)
-	c.Front, c.Host, c.Packs, c.Taker = w.front, h, h, h
+	c.Front, c.Host, c.Packs = w.front, h, h
+	if !c.reads {
+		c.Taker = h
+	}
 	if c.CacheDir == "" {
 		c.CacheDir = t.TempDir()
 	}
