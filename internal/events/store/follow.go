@@ -80,11 +80,13 @@ func (r *replica) follow(x commitlog.Entry) error {
 			r.s.sketch.Wrote(k.Key)
 		}
 	}
-	if err := r.enter(r.s.engine, w, x, body); err != nil {
+	place, err := r.enter(r.s.engine, w, x, body)
+	if err != nil {
 		return err
 	}
 	r.s.tally.kinds = next.waits
 	r.s.publish(next.counters, next.epoch, next.entries, body.Changes.Told)
+	r.reach(place) // whoever waits for it looks for what it shows
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -237,6 +238,39 @@ func TestAFollowerKnowsWhatItShows(t *testing.T) {
 	if n := len(readAll(t, b)); n != 50 {
 		t.Errorf("%d events", n)
 	}
+}
+
+// TestAFollowerShowsWhatItHas: whoever sees that it has the log up to a position finds what that has.
+func TestAFollowerShowsWhatItHas(t *testing.T) {
+	log := new(logtest.Memory)
+	a, b := openLogged(t, vfs.NewMem(), log), openLogged(t, vfs.NewMem(), log)
+	lead(t, a)
+	heads := []store.Seq{0, 0} // by position; the first begins the term
+	for i := range 500 {
+		fill(a, i, 1)
+		heads = append(heads, a.Head())
+	}
+	if n := int(log.Len()); n != len(heads)-1 {
+		t.Fatalf("%d entries", n)
+	}
+	over := make(chan struct{})
+	var looks sync.WaitGroup
+	looks.Go(func() {
+		for {
+			at, _ := b.FollowPlace()
+			if head := b.Head(); head < heads[at.Position] {
+				t.Errorf("it has %d, and shows the feed up to %d and not %d", at.Position, head, heads[at.Position])
+			}
+			select {
+			case <-over:
+				return
+			default:
+			}
+		}
+	})
+	catchUp(t, b, log)
+	close(over)
+	looks.Wait()
 }
 
 // TestApplyRefuses: an entry that is not the next one, or damaged, changes nothing.

@@ -40,7 +40,8 @@ var (
 // Place is up to where a store has its log.
 type Place = layout.Place
 
-// LogPlace returns up to where the store has its log. Notes count too, so a View may be of an earlier commit.
+// LogPlace returns up to where the store has its log. Where it follows, a View shows all up to there. Where it leads, notes count too, and a View may be
+// of an earlier commit.
 func (s *Store) LogPlace() Place {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +103,12 @@ func (r *replica) append(e *engine, w *pebble.Batch, term uint64, told []string)
 			return ErrDeposed
 		}
 	}
-	return r.enter(e, w, next, body)
+	place, err := r.enter(e, w, next, body)
+	if err != nil {
+		return err
+	}
+	r.reach(place)
+	return nil
 }
 
 // isLast reports whether the log ends with an entry that begins a term. The beginning of a log is removed at times, but for the entries that begin
@@ -126,24 +132,29 @@ func (r *replica) isLast(at commitlog.Position) (bool, error) {
 }
 
 // enter writes a commit that the log has. The engine need not sync it: Open finds in the log what the engine has lost.
-func (r *replica) enter(e *engine, w *pebble.Batch, x commitlog.Entry, body commitlog.Body) error {
+// It returns where the store then has the log, which its caller tells by reach.
+func (r *replica) enter(e *engine, w *pebble.Batch, x commitlog.Entry, body commitlog.Body) (Place, error) {
 	at := Place{Position: uint64(x.At), Term: body.Term, Began: body.Began, Chain: x.Chain}
 	if body.Term != r.s.LogPlace().Term {
 		at.Began = at.Position
 	}
 	if err := w.Set(layout.MetaKey(layout.MetaPlace), at.Append(nil), nil); err != nil {
-		return r.s.fail(e, err)
+		return at, r.s.fail(e, err)
 	}
 	if err := r.s.write(e, w, pebble.NoSync); err != nil {
-		return err
+		return at, err
 	}
 	r.head = layout.Seq(body.Head)
+	return at, nil
+}
+
+// reach tells up to where the store has the log.
+func (r *replica) reach(at Place) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	r.s.place = at
 	close(r.s.moved)
 	r.s.moved = make(chan struct{})
-	return nil
 }
 
 // deposed ends the writing of a store that leads: another node has written the log.
