@@ -17,10 +17,10 @@ var nodeGone = regexp.MustCompile(`Connection refused|Failed to connect|Connecti
 var tryAgain = regexp.MustCompile(`The requested URL returned error: 503|push again in some minutes`)
 
 // behind is what git says where a node that led has not heard yet that another one does, which took a later state.
-var behind = regexp.MustCompile(`not as the state`)
+var behind = regexp.MustCompile(`not as the state|no state event for this push`)
 
-// failure counts what git said, and requires that the machine was in trouble since.
-func (p *people) failure(of *tally, doing string, m *machine, since time.Time, said string) {
+// failure counts what git said at a machine, and requires that one of those that did it was in trouble since.
+func (p *people) failure(of *tally, doing string, m *machine, since time.Time, said string, by ...*machine) {
 	switch {
 	case nodeGone.MatchString(said):
 		of.add("cut off")
@@ -33,8 +33,8 @@ func (p *people) failure(of *tally, doing string, m *machine, since time.Time, s
 		p.t.Errorf("%s at %s: %s", doing, p.letter(m), said)
 		return
 	}
-	if !p.troubled(m, since) {
-		p.t.Errorf("%s at %s, which was well: %s", doing, p.letter(m), said)
+	if !p.troubled(since, by...) {
+		p.t.Errorf("%s at %s, where all was well: %s", doing, p.letter(m), said)
 	}
 }
 
@@ -65,7 +65,8 @@ func (p *people) push(ctx context.Context, dice *rand.Rand, r *repository) {
 		p.took(m, r, int(r.made))
 		p.pushing.good("ok", time.Since(begun))
 	case ctx.Err() == nil:
-		p.failure(p.pushing, "push", m, begun, said)
+		p.failure(p.pushing, "push", m, begun, said, p.machines...) // the one that leads takes it
+
 	}
 }
 
@@ -96,7 +97,7 @@ func (p *people) clone(ctx context.Context, m *machine, r *repository) {
 	said, err := git(ctx, r.dir, "clone", "-q", r.url(m), dir)
 	if err != nil {
 		if ctx.Err() == nil {
-			p.failure(p.cloning, "clone", m, begun, said)
+			p.failure(p.cloning, "clone", m, begun, said, m)
 		}
 		return
 	}

@@ -18,7 +18,7 @@ import (
 // Which nodes people write at, and which ones they clone from: any, or the one that leads.
 const (
 	writesAnywhere = false
-	clonesAnywhere = false
+	clonesAnywhere = true
 )
 
 // nodes are machines that share a bucket, each with a proxy of its own before that.
@@ -140,11 +140,13 @@ func (ns *nodes) harm(which ...int) {
 	}
 }
 
-// troubled reports whether a machine was in trouble since, or a moment before. It may be seen later.
-func (ns *nodes) troubled(m *machine, since time.Time) bool {
+// troubled reports whether one of some machines was in trouble since, or a moment before. It may be seen later.
+func (ns *nodes) troubled(since time.Time, some ...*machine) bool {
 	for late := time.Now().Add(3 * time.Second); time.Now().Before(late); time.Sleep(50 * time.Millisecond) {
-		if ns.trouble(m).After(since.Add(-time.Second)) {
-			return true
+		for _, m := range some {
+			if ns.trouble(m).After(since.Add(-time.Second)) {
+				return true
+			}
 		}
 	}
 	return false

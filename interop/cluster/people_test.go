@@ -168,7 +168,7 @@ func (p *people) asks(ctx context.Context, m *machine, c *wire.Client, frame str
 		p.reading.add("cut off")
 	case err == nil && a.closed != "":
 		p.reading.add("refused")
-		if !p.troubled(m, begun) {
+		if !p.troubled(begun, m) {
 			p.t.Errorf("%s refuses a request: %s", p.letter(m), a.closed)
 		}
 	case err == nil:
@@ -296,7 +296,7 @@ func (p *people) follow(ctx context.Context, m *machine, c *wire.Client) {
 		}
 		if closed, is := x.(nostr.Closed); is {
 			p.following.add("refused")
-			if !p.troubled(m, begun) {
+			if !p.troubled(begun, m) {
 				p.t.Errorf("%s ends a subscription: %s", p.letter(m), closed.Reason)
 			}
 		} else if err == nil {
