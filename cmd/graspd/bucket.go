@@ -15,6 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
+	"github.com/graspd/graspd/internal/events/store/latelog"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/operate/progress"
 )
@@ -62,6 +63,23 @@ func (c *Config) localPacks() []string {
 	return nil
 }
 
+// mostLate is how late a commit may come into a bucket at most.
+const mostLate = time.Minute
+
+// lateCommits returns what is wrong with --bucket-commit.
+func (c *Config) lateCommits() []string {
+	switch {
+	case c.BucketCommit == 0:
+	case c.Bucket == nil:
+		return []string{"--bucket-commit: of no effect without --bucket; add that, or leave it out"}
+	case c.ClusterListen != "":
+		return []string{"--bucket-commit: of no use with --cluster-listen, as the nodes that follow have what the bucket has; leave one of them out"}
+	case c.BucketCommit > mostLate:
+		return []string{fmt.Sprintf("--bucket-commit: %v is not allowed: at most %v", c.BucketCommit, mostLate)}
+	}
+	return nil
+}
+
 // newNode makes the node. With a bucket it fills an empty data directory before, and one that is too far behind.
 func newNode(ctx context.Context, c node.Config, screen *progress.Screen, log *slog.Logger) (*node.Node, error) {
 	if c.Bucket == nil {
@@ -97,6 +115,9 @@ func bucketAdvice(err error, c *node.Config) error {
 		return fmt.Errorf("%w: put it there with graspd bucket init --bucket '%s' --from %s, or name another bucket or prefix", err, c.Bucket.Name, c.Dir)
 	case errors.Is(err, node.ErrOthers):
 		return fmt.Errorf("%w: name the other bucket or prefix, or another data directory (an empty one is filled from the bucket)", err)
+	}
+	if errors.Is(err, latelog.ErrLeft) {
+		return fmt.Errorf("%w: another graspd has written the bucket meanwhile; to go on with what it has, start on an empty data directory, and publish from this one what is missed there", err)
 	}
 	if errors.Is(err, store.ErrDamaged) {
 		return fmt.Errorf("%w: what is in the bucket is whole all the same: remove %s, and the next start fills it", err, node.StoreIn(c.Dir))

@@ -73,6 +73,8 @@ type Config struct {
 
 	// Bucket is where the commit log and snapshots of the store lie; nil for a store on this disk alone.
 	Bucket *s3.Location
+	// BucketCommit is how late a commit may come into the bucket; 0 is never.
+	BucketCommit time.Duration
 	// ClusterListen is the private address by which the other nodes reach this one that share the bucket; "" where this one is alone.
 	ClusterListen string
 	// Backups says where graspd puts the backups that it makes by itself; with Dir "" it makes none.

@@ -128,6 +128,7 @@ func (c *Config) serveSettings() []setting {
 		boolean("sync-negentropy", "true", "compare events with relays that can (NIP-77) instead of reading them page by page", &c.SyncNegentropy),
 		bucketSetting("keep events and git data in this bucket of an object store, too: nothing that was acknowledged is lost with the disk, and an empty machine fills itself from it; "+s3.Form, &c.Bucket),
 		size("git-local", 0, 0, "with --bucket, most disk for the packs of repositories that are used, at least --git-max-repository: those used longest ago go, and come again from the bucket; 0 = what is free above --disk-floor", &c.Git.Local),
+		duration("bucket-commit", 0, 0, "how late a commit may come into --bucket that somebody has heard OK for, at most a minute: so much is lost with the disk; 0 = nobody hears OK before it is there", &c.BucketCommit),
 		text("cluster-listen", "", "share --bucket with other machines, of which one writes and the others serve reading: the private address by which these reach this one, where graspd listens for them; empty = write it alone", &c.ClusterListen).as("HOST:PORT"),
 		text("backup-dir", "", "directory for the backups that graspd makes by itself while it runs; empty = none", &c.Backups.Dir).as("DIR"),
 		duration("backup-every", 24*time.Hour, time.Minute, "how often graspd makes a backup", &c.Backups.Every),

@@ -24,7 +24,7 @@ func groups() []group {
 		{"Repositories", []string{"git", "contributors", "git-program", "git-max-push", "git-max-repository", "git-max-author", "git-max-data", "git-processes", "git-cache"}},
 		{"Fetching from other relays and git servers", []string{"sync", "git-sync", "git-sync-concurrency", "mailboxes", "index-relays", "sync-allow-private", "sync-max-relays"}},
 		{"The operator's page and programs that watch", []string{"admin-listen", "admin-pubkeys", "admin-hosts", "check"}},
-		{"A bucket, so that no disk is needed", []string{"bucket", "git-local", "cluster-listen"}},
+		{"A bucket, so that no disk is needed", []string{"bucket", "git-local", "bucket-commit", "cluster-listen"}},
 		{"Backups that graspd makes by itself", []string{"backup-dir", "backup-every", "backup-keep", "backup-rate"}},
 		{"Disk, memory and log", []string{"disk-floor", "store-cache", "log-level", "log-format", "quiet"}},
 		{"How graspd follows relays: hardly anybody has to change this", []string{"sync-batch-window", "sync-quick-reconnect", "sync-resync-interval",

@@ -33,5 +33,5 @@ func (c *Config) read() (r resolved, problems []string) {
 	r.lists, found[4] = c.lists()
 	r.about, found[5] = c.about()
 	r.look, found[6] = c.look()
-	return r, slices.Concat(problems, slices.Concat(found[:]...), c.archive(), c.backupsBeside(), c.localPacks(), c.cluster())
+	return r, slices.Concat(problems, slices.Concat(found[:]...), c.archive(), c.backupsBeside(), c.localPacks(), c.lateCommits(), c.cluster())
 }

@@ -62,6 +62,9 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	if nc.Bucket, err = openBucket(c.Bucket); err != nil {
 		return errors.Join(err, l.Close())
 	}
+	if nc.Bucket != nil {
+		nc.Bucket.Commit = c.BucketCommit
+	}
 	by := managerOf(log)
 	greeted := false
 	life := func(ctx context.Context, n *node.Node, l node.Listeners) error {

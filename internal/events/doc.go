@@ -18,6 +18,7 @@
 //   - store/commitlog: the log of commits that several stores share: what an entry is, and how one comes to be there
 //   - store/index: reading one state of the store: lookups, queries over the indexes, and what the protocol has against an event
 //   - store/kv: the key-value store under the events: tuning, lock, guard against a failing disk, reading its files without it
+//   - store/latelog: a log whose newest commits are on one disk alone for a moment, until a slower one has them
 //   - store/layout: the store's keys and values as they are on disk: tables, rows, records, and how each is parsed
 //   - store/logtest: logs of commits for tests, and what every such log must do, as tests
 //   - store/snapshot: copies of the store in an object store, with which an empty machine begins, and below which the log goes

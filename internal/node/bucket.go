@@ -25,6 +25,10 @@ type Bucket struct {
 	Name    string // where it is, for people
 	Host    string // the name of this machine, for people
 	URL     string // by which the other nodes reach this one; "" where there are none
+
+	// Commit is how late a commit may come into the bucket that somebody has heard OK for; 0 is never. Until then it is on the disk alone. It is for a
+	// node that is alone.
+	Commit time.Duration
 }
 
 // Errors of buckets that callers tell apart.
@@ -77,6 +81,9 @@ func Prepare(ctx context.Context, c Config, show func(done, all int64)) error {
 
 func (b *Bucket) prepare(ctx context.Context, c Config, show func(done, all int64)) error {
 	if err := objects.Try(ctx, b.Objects, "trial/"+trialWord()+"-"); err != nil {
+		return err
+	}
+	if err := b.putLeft(ctx, c); err != nil {
 		return err
 	}
 	s, err := b.see(ctx)

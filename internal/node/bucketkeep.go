@@ -13,6 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/bucketlog"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
+	"github.com/graspd/graspd/internal/events/store/latelog"
 	"github.com/graspd/graspd/internal/events/store/snapshot"
 	"github.com/graspd/graspd/internal/status"
 )
@@ -30,6 +31,7 @@ const (
 type keeper struct {
 	*Bucket
 	log    *bucketlog.Log
+	late   *latelog.Log // nil where each commit is in the bucket before somebody hears OK
 	store  *store.Store
 	dir    string // the data directory
 	logger *slog.Logger
@@ -51,16 +53,25 @@ type keeper struct {
 func openLogged(c Config) (*keeper, error) {
 	for try := 1; ; try++ {
 		log := bucketlog.New(c.Bucket.Objects)
+		k := &keeper{Bucket: c.Bucket, log: log, dir: c.Dir, logger: c.Logger.With("component", "bucket")}
 		c.Store.Log = log
-		s, err := openOwnStore(c)
-		if err != nil {
+		if err := k.beLate(&c.Store); err != nil {
 			return nil, err
 		}
+		s, err := openOwnStore(c)
+		if err != nil {
+			k.end()
+			return nil, err
+		}
+		k.store = s
 		err = c.Bucket.lead(s, log, c.Service, c.Now())
 		if err == nil {
-			return &keeper{Bucket: c.Bucket, log: log, store: s, dir: c.Dir, logger: c.Logger.With("component", "bucket")}, nil
+			k.delay()
+			return k, nil
 		}
-		if err = errors.Join(err, s.Close()); !errors.Is(err, store.ErrDeposed) || try == leadTries {
+		err = errors.Join(err, s.Close())
+		k.end()
+		if !errors.Is(err, store.ErrDeposed) || try == leadTries {
 			return nil, err
 		}
 	}
@@ -110,7 +121,7 @@ func (k *keeper) watch(ctx context.Context) error {
 // isDeposed looks whether another node has begun a term. A node that writes nothing would not hear of that.
 func (k *keeper) isDeposed(ctx context.Context) bool {
 	at := k.store.LogPlace()
-	x, err := k.log.Read(ctx, commitlog.Position(at.Position+1))
+	x, err := k.log.Read(ctx, k.inBucket(at)+1)
 	if err != nil {
 		return false
 	}
@@ -123,7 +134,7 @@ func (k *keeper) deposed(ctx context.Context) error {
 	ctx, over := context.WithTimeout(ctx, bucketSilence)
 	defer over()
 	who := "another node"
-	x, err := k.log.Extent(ctx, commitlog.Position(k.store.LogPlace().Position))
+	x, err := k.log.Extent(ctx, k.inBucket(k.store.LogPlace()))
 	if err == nil {
 		var l Leader
 		if l, _, err = leaderAt(ctx, k.log, x.Last); err == nil {
@@ -185,7 +196,7 @@ func (k *keeper) snapshotDue(ctx context.Context) error {
 	}
 	began := time.Now()
 	m := snapshot.Maker{Objects: k.Objects, Word: trialWord()}
-	s, err := m.Make(ctx, k.store, filepath.Join(k.dir, snapshotDir))
+	s, err := m.Make(ctx, wholly{k}, filepath.Join(k.dir, snapshotDir))
 	if err != nil {
 		return err
 	}
@@ -215,7 +226,8 @@ func (k *keeper) Status() status.Bucket {
 	b := k.counted
 	k.mu.Unlock()
 	at, s := k.store.LogPlace(), k.Objects.Stats()
-	b.Name, b.Position, b.Term, b.Away = status.Text(k.Name), at.Position, at.Term, status.Moment{Time: s.Since}
+	b.Name, b.Position, b.Term, b.Away = status.Text(k.Name), uint64(k.inBucket(at)), at.Term, status.Moment{Time: s.Since}
+	b.Late, b.LateSince = k.waits()
 	if s.Last != nil {
 		b.Error = status.Text(s.Last.Error())
 	}

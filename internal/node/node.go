@@ -326,5 +326,8 @@ func (n *Node) Close() error {
 	if n.Store != nil && n.cfg.Member == nil {
 		errs = append(errs, n.Store.Close())
 	}
+	if n.bucket != nil && n.cfg.Member == nil {
+		n.bucket.end()
+	}
 	return errors.Join(errs...)
 }

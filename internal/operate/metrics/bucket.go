@@ -17,6 +17,7 @@ type Bucket interface {
 func ofBucket(c *collector, from Bucket) {
 	figures := []figure[status.Bucket]{
 		gauge(c, "graspd_bucket_position", "The newest commit that is in the bucket, by number.", func(b status.Bucket) uint64 { return b.Position }),
+		gauge(c, "graspd_bucket_late_commits", "Commits that are on this disk alone yet, and come into the bucket within --bucket-commit.", func(b status.Bucket) int { return b.Late }),
 		gauge(c, "graspd_bucket_log_bytes", "Bytes of the commits since the newest snapshot, as was counted last.", func(b status.Bucket) status.Bytes { return b.Log }),
 		gauge(c, "graspd_bucket_snapshot_timestamp_seconds", "When the newest snapshot was made, as a unix time; 0 where there is none.", func(b status.Bucket) int64 { return unixOr0(b.Snapshot) }),
 		gauge(c, "graspd_bucket_away_since_timestamp_seconds", "Since when the bucket has not answered, as a unix time; 0 while it does.", func(b status.Bucket) int64 { return unixOr0(b.Away) }),

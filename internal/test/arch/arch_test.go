@@ -35,7 +35,7 @@ var goroutines = []string{
 	"internal/git/hosting/jobs.go",
 	"internal/events/ingest/door.go", "internal/events/ingest/patience.go",
 	"internal/serve/relay/session.go", "internal/serve/relay/writer.go",
-	"internal/events/store/bucketlog/reader.go", "internal/events/store/bucketlog/trim.go", "internal/events/store/commitlog/several.go",
+	"internal/events/store/bucketlog/reader.go", "internal/events/store/bucketlog/trim.go", "internal/events/store/latelog/latelog.go", "internal/events/store/commitlog/several.go",
 	"internal/events/store/snapshot/make.go", "internal/events/store/snapshot/restore.go", "internal/events/store/storecheck/prove.go",
 	"internal/sync/relaysync/engine.go", "internal/sync/relaysync/link.go", "internal/sync/relaysync/shell.go",
 }

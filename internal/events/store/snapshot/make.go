@@ -27,8 +27,9 @@ type Maker struct {
 	Progress func(done, all int64) // hears how many bytes were put, and then read back; nil is nobody
 }
 
-// Make makes a snapshot of a store, by way of a copy in dir, which it removes. It returns once the snapshot is there.
-func (m Maker) Make(ctx context.Context, s *store.Store, dir string) (_ Snapshot, err error) {
+// Make makes a snapshot of a store, by way of a copy in dir, which it removes. It returns once the snapshot is there. The log has all that the copy has
+// once Copy returns.
+func (m Maker) Make(ctx context.Context, s interface{ Copy(dir string) error }, dir string) (_ Snapshot, err error) {
 	if err := m.withDefaults().FS.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Snapshot{}, fmt.Errorf("make a snapshot: %w", err)
 	}
