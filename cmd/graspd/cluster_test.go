@@ -64,16 +64,6 @@ func (n *beside) becomes(t *testing.T, path string, code int, pattern string) {
 	})
 }
 
-// refuses publishes an event, and requires that the node tells to try again.
-func (n *beside) refuses(t *testing.T, e *nostr.Event) {
-	t.Helper()
-	c := dial(t, n.url)
-	c.send(nostr.AppendEventMsg(nil, e))
-	if ok, is := c.next().(nostr.OK); !is || ok.OK || ok.Reason != "error: no node takes writes at the moment; try again" {
-		t.Errorf("a node that follows says %+v", ok)
-	}
-}
-
 // shows asks for an event until it comes, stored or live.
 func (n *beside) shows(t *testing.T, e *nostr.Event) {
 	t.Helper()
@@ -100,7 +90,13 @@ func TestTwoNodesShareABucket(t *testing.T) {
 	live.send(nostr.AppendReq(nil, "s", nostr.Filter{Authors: []nostr.PubKey{events[1].PubKey}}))
 	c.publish(events[1])
 	live.awaitEvent(events[1])
-	two.refuses(t, events[2])
+	there := dial(t, two.url)
+	there.publish(events[2])
+	there.send(nostr.AppendReq(nil, "own", nostr.Filter{IDs: []nostr.ID{events[2].ID}}))
+	if e, is := there.next().(nostr.RelayEvent); !is || e.Event.ID != events[2].ID {
+		t.Errorf("who published at a node that follows, and asks there, gets %+v", e)
+	}
+	one.shows(t, events[2])
 	two.becomes(t, "/status.json", http.StatusOK, `"cluster":\{"node":"http://127.0.0.1:\d+","leads":false,"leader":"[^"]+","leader_url":"http://127.0.0.1:\d+".*"behind":0,`)
 	two.becomes(t, "/metrics", http.StatusOK, `graspd_cluster_leads 0`)
 	one.becomes(t, "/metrics", http.StatusOK, `graspd_cluster_leads 1`)
@@ -113,7 +109,7 @@ func TestTwoNodesShareABucket(t *testing.T) {
 	two.becomes(t, "/readyz", http.StatusOK, `this node leads since`)
 	two.becomes(t, "/", http.StatusOK, `<li>the node http://127.0.0.1:\d+ has not been heard of for`)
 	two.shows(t, events[0])
-	dial(t, two.url).publish(events[2])
+	dial(t, two.url).publish(events[4])
 
 	_, told := two.asks(t, "/status.json")
 	address := regexp.MustCompile(`"cluster":\{"node":"([^"]+)"`).FindStringSubmatch(told)[1]
@@ -216,5 +212,36 @@ func TestWhereNodesReachEachOther(t *testing.T) {
 		if got, err := clusterURL(at, l); err != nil || got != want {
 			t.Errorf("%s: %s, %v", at, got, err)
 		}
+	}
+}
+
+// TestWritesAtANodeThatFollows: whoever publishes, pushes or manages the relay there is answered by the node that leads, by way of the one that they ask,
+// which has it all then. While one node hands over to another they wait.
+func TestWritesAtANodeThatFollows(t *testing.T) {
+	b := newBucket(t)
+	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b"), filepath.Join(t.TempDir(), "c")}
+	var nodes []*beside
+	for _, dir := range dirs {
+		n := serveBeside(t, b, dir, "--git")
+		n.becomes(t, "/readyz", http.StatusOK, `this node (leads|follows)`)
+		nodes = append(nodes, n)
+	}
+	host := func(n *beside) *hoster { return &hoster{T: t, addr: strings.TrimPrefix(string(n.url), "ws://")} }
+	h := host(nodes[1])
+	p := h.begin("tool", 100<<10)
+	p.cloned()
+	p.push("two")
+	p.h.addr = host(nodes[2]).addr
+	p.push("three")
+	p.cloned()
+
+	if err := nodes[0].cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.push("four")
+	p.push("five")
+	p.cloned()
+	if code := nodes[0].wait(t); code != exitOK {
+		t.Errorf("exit code %d: %s", code, nodes[0].errs)
 	}
 }

@@ -33,7 +33,7 @@ func (n *Node) adminPages() *admin.Pages {
 		c.Bucket, m.Bucket = b, b
 	}
 	if n.cfg.Member != nil {
-		at := standing{n.cfg.Member, !n.follows}
+		at := standing{n.cfg.Member, !n.follows, n.elsewhere}
 		c.Cluster, m.Cluster = at, at
 	}
 	if n.Engine != nil {

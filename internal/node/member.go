@@ -15,6 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/bucketlog"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
+	"github.com/graspd/graspd/internal/serve/forward"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -24,13 +25,14 @@ import (
 // One goroutine has the election.Node and does what that says. Others bring entries, one at a time into the store.
 type Member struct {
 	*keeper
-	c      Config
-	recent *recent
-	secret string
-	since  time.Time // when it was opened
-	client *http.Client
-	serves *http.Server
-	in     chan election.Input
+	c       Config
+	recent  *recent
+	secret  string
+	since   time.Time // when it was opened
+	client  *http.Client
+	serves  *http.Server
+	answers forward.Leader // to what other nodes carry here, while a Node leads
+	in      chan election.Input
 
 	applying sync.Mutex         // held while entries are taken, or a term is begun
 	led      chan struct{}      // closed once it leads

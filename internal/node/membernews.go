@@ -39,6 +39,7 @@ func (m *Member) seen(head commitlog.Position, led bool) {
 type standing struct {
 	m     *Member
 	leads bool
+	by    *elsewhere // nil where it leads
 }
 
 // Standing implements metrics.Cluster.
@@ -46,7 +47,7 @@ func (x standing) Standing() status.Cluster {
 	m, at := x.m, x.m.store.LogPlace()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := status.Cluster{Node: m.URL, Position: at.Position, Term: at.Term, Leader: m.leader.Host, LeaderURL: m.leader.URL, Since: status.Moment{Time: m.leader.At}, Leads: x.leads}
+	s := status.Cluster{Node: m.URL, Position: at.Position, Term: at.Term, Leader: m.leader.Host, LeaderURL: m.leader.URL, Since: status.Moment{Time: m.leader.At}, Leads: x.leads, Carried: x.by.carried()}
 	now := time.Now()
 	if !x.leads {
 		s.Follow(now, m.news.heard, m.news.level, uint64(m.news.head))

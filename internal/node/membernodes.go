@@ -36,7 +36,7 @@ func (m *Member) tellNodes(ctx context.Context) {
 
 // tellLeader tells the node that leads how this one stands, and takes what that knows of all.
 func (m *Member) tellLeader(ctx context.Context) {
-	s := standing{m, m.leads()}.Standing()
+	s := standing{m: m, leads: m.leads()}.Standing()
 	if s.Leads || s.LeaderURL == "" || s.LeaderURL == m.URL {
 		return
 	}
@@ -57,7 +57,7 @@ func (m *Member) tellLeader(ctx context.Context) {
 func (m *Member) tellLeft(ctx context.Context) {
 	ctx, end := context.WithTimeout(ctx, callTimeout)
 	defer end()
-	s := standing{m, m.leads()}.Standing()
+	s := standing{m: m, leads: m.leads()}.Standing()
 	for _, n := range s.Nodes {
 		if n.Node == m.URL || n.Silent() {
 			continue
@@ -117,7 +117,7 @@ func (m *Member) hearNode(w http.ResponseWriter, r *http.Request) {
 	}
 	m.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(standing{m, true}.Standing().Nodes); err != nil {
+	if err := json.NewEncoder(w).Encode(standing{m: m, leads: true}.Standing().Nodes); err != nil {
 		m.logger.Debug("a node that follows is gone", "follower", n.Node, "error", err)
 	}
 }

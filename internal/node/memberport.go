@@ -15,6 +15,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/election"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
+	"github.com/graspd/graspd/internal/serve/forward"
 )
 
 // What nodes that share a bucket ask each other. Each request has the secret of the nodes in a header.
@@ -42,6 +43,11 @@ func (m *Member) server() *http.Server {
 	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHead)), []byte(m.secret)) != 1 {
 			http.Error(w, "only nodes of the same bucket may ask", http.StatusForbidden)
+			return
+		}
+		r.Header.Del(secretHead)
+		if forward.Is(r) {
+			m.answers.ServeHTTP(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)

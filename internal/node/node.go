@@ -129,7 +129,7 @@ func New(c Config) (_ *Node, err error) {
 	if n.follows {
 		n.elsewhere = &elsewhere{cfg: c, store: n.Store}
 		n.elsewhere.lists.Store(&c.Lists)
-		n.rules = n.elsewhere
+		n.rules, n.elsewhere.Carrier = n.elsewhere, c.Member.newCarrier(c.Verifier, n.log)
 	} else {
 		if err := n.decide(); err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func New(c Config) (_ *Node, err error) {
 	}
 	n.pages = n.adminPages()
 	if n.Remote() {
-		n.Front.Handle(ifWrites(!n.follows, signin.Route(signin.Config{Service: c.Service, Keys: c.AdminKeys, Pages: n.pages, Now: c.Now, Logger: c.Logger.With("component", "signin")})))
+		n.Front.Handle(n.elsewhere.decided(signin.Route(signin.Config{Service: c.Service, Keys: c.AdminKeys, Pages: n.pages, Now: c.Now, Logger: c.Logger.With("component", "signin")})))
 	}
 	return n, nil
 }
@@ -192,9 +192,12 @@ func (n *Node) read() (err error) {
 	})
 	n.Front.Handle(front.AddressRoute(c.Service.Root()))
 	if len(c.AdminKeys) > 0 {
-		n.Front.Handle(ifWrites(!n.follows, nip86.Route(nip86.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Settings: n, Now: c.Now})))
+		n.Front.Handle(n.elsewhere.decided(nip86.Route(nip86.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Settings: n, Now: c.Now})))
 	}
 	if c.Git != nil {
+		if n.follows {
+			n.Front.Handle(n.elsewhere.decided(pushes(c.Service.Base())))
+		}
 		if err := n.serveGit(); err != nil {
 			return err
 		}
@@ -282,7 +285,7 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 		moved = n.reader.Moved
 	}
 	return relay.New(relay.Config{
-		Moved: moved, Front: n.Front, Store: n.Store, Door: n.Door, Rules: n.rules, Service: c.Service, Info: info, About: c.About, Look: c.Look, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
+		Moved: moved, Front: n.Front, Store: n.Store, Door: queues{n.Door, n.elsewhere}, Rules: n.rules, Service: c.Service, Info: info, About: c.About, Look: c.Look, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
 		Logger: c.Logger.With("component", "relay"), Faults: n.faults, Members: n.readers(),
 	})
 }

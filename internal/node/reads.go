@@ -1,29 +1,15 @@
 package node
 
 import (
-	"net/http"
 	"sync/atomic"
 
-	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/operate/moderation/moderator"
+	"github.com/graspd/graspd/internal/serve/forward"
 	"github.com/graspd/graspd/internal/serve/front"
+	"github.com/graspd/graspd/internal/status"
 )
-
-// ifWrites returns a route that tells everybody to try again where another node writes.
-func ifWrites(writes bool, r front.Route) front.Route {
-	if !writes {
-		r.Serve = tellNoWriter
-	}
-	return r
-}
-
-func tellNoWriter(w http.ResponseWriter, _ *http.Request, _ front.Client) {
-	w.Header().Set("Retry-After", "5")
-	w.Header().Set("Cache-Control", "no-store")
-	http.Error(w, ingest.NoWriter, http.StatusServiceUnavailable)
-}
 
 // ruling has the rules in force: a door, or what stands for it where another node writes.
 type ruling interface {
@@ -31,11 +17,29 @@ type ruling interface {
 	FollowRules() (policy.Rules, <-chan struct{})
 }
 
-// elsewhere has the rules of a node that follows: what its own settings and the operator's decisions make.
+// elsewhere stands, at a node that follows, for what decides at the one that leads. Its rules are what this node's own settings and the operator's
+// decisions make.
 type elsewhere struct {
 	cfg   Config
 	store *store.Store
 	lists atomic.Pointer[policy.Lists] // of the settings
+	*forward.Carrier
+}
+
+// decided returns the route, which the node that leads answers where this one follows.
+func (x *elsewhere) decided(r front.Route) front.Route {
+	if x != nil {
+		return x.Route(r)
+	}
+	return r
+}
+
+// carried is what clients of this node asked of the one that leads.
+func (x *elsewhere) carried() status.Carried {
+	if x == nil {
+		return status.Carried{}
+	}
+	return x.Stats()
 }
 
 // Rules implements ruling.

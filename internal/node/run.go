@@ -52,7 +52,13 @@ func (n *Node) parts(l Listeners) []part {
 	pages := n.pages
 	public, private := n.Front.Server(), n.adminServer(pages)
 	serve := serving(public, n.Front.Listener(n.limited(l.Public)))
-	parts := []part{{"public listener", func(ctx context.Context) error { return errors.Join(serve(ctx), n.drain()) }}}
+	parts := []part{{"public listener", func(ctx context.Context) error {
+		err := serve(ctx)
+		if n.cfg.Member != nil {
+			n.cfg.Member.answers.Retire()
+		}
+		return errors.Join(err, n.drain())
+	}}}
 	parts = append(parts, part{"disk", n.watchDisk})
 	if n.fills() {
 		parts = append(parts, part{"readiness", n.watchFilling})
@@ -71,7 +77,11 @@ func (n *Node) parts(l Listeners) []part {
 	if n.reader != nil && n.follows {
 		parts = append(parts, part{"git data", n.reader.KeepUp})
 	}
-	parts = append(append(parts, part{"relay", n.Relay.Run}), n.Term.parts()...)
+	parts = append(parts, part{"relay", n.Relay.Run})
+	if n.elsewhere != nil {
+		parts = append(parts, part{"carrier", n.elsewhere.Run})
+	}
+	parts = append(parts, n.Term.parts()...)
 	if l.Admin != nil || n.Remote() {
 		parts = append(parts, part{"page history", func(ctx context.Context) error { pages.Run(ctx); return nil }})
 	}
@@ -88,6 +98,9 @@ func (n *Node) Run(ctx context.Context, l Listeners) error {
 		if err := n.bucket.readyPacks(ctx, n.kept); err != nil {
 			return errors.Join(err, l.Close())
 		}
+	}
+	if n.cfg.Member != nil && !n.follows {
+		n.cfg.Member.answer(n)
 	}
 	g, over := errgroup.WithContext(ctx)
 	type running struct {

@@ -7,6 +7,7 @@
 //
 // The packages:
 //
+//   - forward: what a node that follows has the one that leads answer: pushes, events, and whatever else writes
 //   - front: the public listener, the rates of every address, accounts of what clients hold, and which route answers
 //   - highlight: code by strangers as HTML, with colours
 //   - markdown: strangers' Markdown as HTML that does no harm

@@ -21,8 +21,17 @@ type Cluster struct {
 	Silence   Seconds `json:"heard_ago_seconds"` // how long ago it heard of the log
 	Fresh     bool    `json:"fresh"`             // it leads, or heard of the log within StaleAfter
 	Unled     Seconds `json:"unled_seconds"`     // how long ago it heard of a node that leads; 0 where it leads
+	Carried   Carried `json:"carried"`
 
 	Nodes []ClusterNode `json:"nodes"` // all that are known, this one among them
+}
+
+// Carried is what clients of a node that follows asked of the one that leads, by way of it.
+type Carried struct {
+	Requests   uint64 `json:"requests"`
+	Events     uint64 `json:"events"`     // that were decided
+	Unanswered uint64 `json:"unanswered"` // requests and events that no node took
+	Waiting    int64  `json:"waiting"`    // requests for which no node leads yet
 }
 
 // StaleAfter is how long a follower may hear neither of the node that leads nor of the bucket, and still be ready for clients.

@@ -44,7 +44,15 @@ func (d *Door) refused(e *nostr.Event, c *nostr.Checker) *policy.Verdict {
 		return &policy.Verdict{Outcome: policy.Failed, Reason: "error: internal"}
 	}
 	d.counts.forged.Add(1)
-	if errors.Is(err, nostr.ErrForm) {
+	return Forged(err)
+}
+
+// Forged returns the verdict on an event of which a nostr.Checker says this; nil where it says nothing.
+func Forged(err error) *policy.Verdict {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, nostr.ErrForm):
 		return &verdictForm
 	}
 	return invalid(err)

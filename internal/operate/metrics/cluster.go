@@ -16,6 +16,10 @@ func ofCluster(c *collector, from Cluster) {
 		gauge(c, "graspd_cluster_behind", "Commits that this node is known to lack.", func(s status.Cluster) uint64 { return s.Behind }),
 		gauge(c, "graspd_cluster_lag_seconds", "For how long this node has lacked commits; 0 where it has all of which it knows.", func(s status.Cluster) float64 { return s.Lag.Seconds() }),
 		gauge(c, "graspd_cluster_nodes", "Nodes that share the bucket, this one among them, and have told the one that leads how they stand within five seconds.", status.Cluster.Heard),
+		counter(c, "graspd_cluster_carried_requests_total", "Requests of clients that this node, which follows, has carried to the one that leads: pushes, to manage the relay, to sign in.", func(s status.Cluster) uint64 { return s.Carried.Requests }),
+		counter(c, "graspd_cluster_carried_events_total", "Events of clients of this node, which follows, that the one that leads has decided.", func(s status.Cluster) uint64 { return s.Carried.Events }),
+		counter(c, "graspd_cluster_unanswered_total", "Requests and events that no node took within 15 seconds.", func(s status.Cluster) uint64 { return s.Carried.Unanswered }),
+		gauge(c, "graspd_cluster_waiting", "Requests of clients that wait as no node leads.", func(s status.Cluster) int64 { return s.Carried.Waiting }),
 	}
 	if from != nil {
 		part(c, func(context.Context) status.Cluster { return from.Standing() }, figures...)

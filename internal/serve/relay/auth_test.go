@@ -213,7 +213,7 @@ func TestAPrivateRelayBeginsWithTheChallenge(t *testing.T) {
 // TestRandomChallenges: without a source of its own a relay gives each connection a challenge that nobody can guess.
 func TestRandomChallenges(t *testing.T) {
 	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
-		r, err := relay.New(relay.Config{Front: front.New(front.Config{}), Store: w.store, Door: w.door, Rules: w.door})
+		r, err := relay.New(relay.Config{Front: front.New(front.Config{}), Store: w.store, Door: doors{w.door}, Rules: w.door})
 		if err != nil {
 			t.Fatal(err)
 		}

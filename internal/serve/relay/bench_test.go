@@ -61,7 +61,7 @@ var benchServed = sync.OnceValue(func() served {
 	}
 	door := ingest.New(ingest.Config{Store: st, Rules: policy.Rules{Service: service}})
 	public := front.New(front.Config{})
-	r, err := relay.New(relay.Config{Front: public, Store: st, Door: door, Rules: door, Service: service})
+	r, err := relay.New(relay.Config{Front: public, Store: st, Door: doors{door}, Rules: door, Service: service})
 	if err != nil {
 		panic(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip11"
+	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/serve/front"
 	"github.com/graspd/graspd/internal/serve/web"
 )
@@ -34,11 +35,23 @@ type ruling interface {
 	FollowRules() (policy.Rules, <-chan struct{})
 }
 
+// Door decides the events of clients: an ingest.Door, here or at another node.
+type Door interface {
+	Source(ingest.SourceConfig) Source
+}
+
+// Source is the queue of the events that one client brings, as an ingest.Source is.
+type Source interface {
+	Submit(ctx context.Context, e *nostr.Event, from store.Source, reply func(policy.Verdict)) error
+	Release(size int)
+	Close()
+}
+
 // Config says what a Relay serves, and to whom. Front, Store, Rules and Service are required.
 type Config struct {
 	Front   *front.Front // where the relay answers the requests that no other route takes
 	Store   *store.Store
-	Door    *ingest.Door   // nil: the relay takes no events, as another node writes
+	Door    Door           // decides the events of clients; nil: the relay takes none
 	Rules   ruling         // those of the door, or of who decides where there is none
 	Service grasp.Service  // the place under which announcements list this relay
 	Info    nip11.Document // the operator's description; the relay adds limits and the NIPs that it implements
@@ -63,7 +76,7 @@ type Config struct {
 // Relay serves clients. Clients may come before Run, but live events flow only while Run runs.
 type Relay struct {
 	store     *store.Store
-	door      *ingest.Door // nil where the relay takes no events
+	door      Door // nil where the relay takes no events
 	rules     ruling
 	service   grasp.Service
 	look      web.Look

@@ -10,7 +10,6 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/graspd/graspd/internal/base/contain"
-	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/serve/front"
@@ -24,7 +23,7 @@ type session struct {
 	cork       *cork          // the connection under conn
 	visitor    *front.Visitor // nil for a client without rates
 	who        *identity
-	source     *ingest.Source          // nil where the relay takes no events
+	source     Source                  // nil where the relay takes no events
 	end        context.CancelCauseFunc // ends work: the writer says goodbye, the reader takes no further frame
 	wake       bell                    // wakes the writer
 	pay        payer                   // makes the client's address pay

@@ -148,7 +148,7 @@ func assembleOn(t *testing.T, c settings, g ground) *world {
 	w.source = w.door.Source(ingest.SourceConfig{Label: "test"})
 	c.Store, c.Service = st, service
 	if c.Rules = w.door; !c.follows {
-		c.Door = w.door
+		c.Door = doors{w.door}
 	}
 	if c.Challenge == nil {
 		c.Challenge = func() string { return challenge }
@@ -403,3 +403,9 @@ func (w *world) turns() int { n, _ := w.front.Turns(); return n }
 
 // networkTurns is how many clients of networks have theirs.
 func (w *world) networkTurns() int { _, n := w.front.Turns(); return n }
+
+// doors is a door as a relay asks it.
+type doors struct{ *ingest.Door }
+
+// Source implements relay.Door.
+func (d doors) Source(c ingest.SourceConfig) relay.Source { return d.Door.Source(c) }

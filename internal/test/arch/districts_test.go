@@ -29,7 +29,7 @@ var shells = []string{
 	"base/contain", "base/fair", "base/objects", "base/publicnet", "base/sleep",
 	"events/ingest", "events/refdb", "events/store",
 	"sync/relayconn", "sync/relayread", "sync/relaysync",
-	"serve/front", "serve/members", "serve/relay", "serve/web",
+	"serve/forward", "serve/front", "serve/members", "serve/relay", "serve/web",
 	"git/", "operate/", "node", "demo",
 }
 
