@@ -157,8 +157,8 @@ func TestTwoNodesShareGitData(t *testing.T) {
 	if text := page(t, h.url(p.d)); !strings.Contains(text, "tool") || !strings.Contains(text, "<html") {
 		t.Errorf("the page of the repository: %.300s", text)
 	}
-	if out, err := gitIn(t, p.dir, "push", h.url(p.d), "HEAD:refs/heads/other"); err == nil || !strings.Contains(out, "no node takes writes at the moment; try again") {
-		t.Errorf("it takes a push: %s", out)
+	if out, err := gitIn(t, p.dir, "push", h.url(p.d), "HEAD:refs/heads/other"); err == nil || !strings.Contains(out, "no state event for this push") {
+		t.Errorf("the node that leads decides no push: %s", out)
 	}
 	two.becomes(t, "/metrics", http.StatusOK, `graspd_bucket_local_bytes [1-9]`)
 

@@ -45,9 +45,11 @@ func (n *Node) adminPages() *admin.Pages {
 		if n.GitSync != nil {
 			m.Git.Sync = n.GitSync
 		}
-		if n.git != nil {
-			m.Git.Processes = n.git.Stats
-		}
+	} else if n.reader != nil {
+		m.Git = &metrics.Git{Web: n.Web, Disk: n.gitDisk}
+	}
+	if m.Git != nil && n.git != nil {
+		m.Git.Processes = n.git.Stats
 	}
 	m.Problems = c.Look
 	c.Metrics = metrics.Handler(m)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -63,12 +64,13 @@ func (s *shared) packs() int {
 // joined is a node among those that share a bucket, in a process of its own as it were.
 type joined struct {
 	*shared
-	dir  string
-	runs chan *node.Node // the nodes that run, one after the other
-	url  string          // of the one that runs
-	stop func()          // ends it, and has it hand over
-	node *node.Node
-	at   chan string
+	dir   string
+	runs  chan *node.Node // the nodes that run, one after the other
+	url   string          // of the one that runs
+	admin string          // and of its private listener
+	stop  func()          // ends it, and has it hand over
+	node  *node.Node
+	at    chan string
 }
 
 func (s *shared) join(dir string, change func(*node.Config)) *joined {
@@ -97,9 +99,14 @@ func (s *shared) join(dir string, change func(*node.Config)) *joined {
 			if err != nil {
 				return err
 			}
+			admin, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return errors.Join(err, public.Close())
+			}
 			j.runs <- n
 			j.at <- "http://" + public.Addr().String()
-			return n.Run(ctx, node.Listeners{Public: public})
+			j.at <- "http://" + admin.Addr().String()
+			return n.Run(ctx, node.Listeners{Public: public, Admin: admin})
 		})
 	}()
 	j.stop = sync.OnceFunc(func() {
@@ -118,7 +125,7 @@ func (j *joined) next() {
 	j.Helper()
 	select {
 	case j.node = <-j.runs:
-		j.url = <-j.at
+		j.url, j.admin = <-j.at, <-j.at
 	case <-time.After(time.Minute):
 		j.Fatal("no node runs")
 	}
@@ -223,7 +230,12 @@ func (s *shared) eventually(what string, is func() bool) {
 // get asks as a browser does.
 func (j *joined) get(path string) (int, string) {
 	j.Helper()
-	q, err := http.NewRequestWithContext(j.Context(), http.MethodGet, j.url+path, nil)
+	return j.ask(j.url + path)
+}
+
+func (j *joined) ask(url string) (int, string) {
+	j.Helper()
+	q, err := http.NewRequestWithContext(j.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		j.Fatal(err)
 	}
@@ -282,6 +294,9 @@ func TestGitWhereAnotherNodeWrites(t *testing.T) {
 	}
 	if out, err := s.tries(r.dir, "push", two.url+r.path, "HEAD:refs/heads/other"); err == nil || !strings.Contains(out, "no state event for this push") {
 		t.Errorf("the node that leads decides no push: %s", out)
+	}
+	if _, text := two.ask(two.admin + "/metrics"); !regexp.MustCompile(`graspd_git_requests_total\{answer="pack",service="git-upload-pack",version="2"\} [1-9]`).MatchString(text) || !regexp.MustCompile(`graspd_bucket_local_bytes [1-9]`).MatchString(text) {
+		t.Errorf("figures: %s", regexp.MustCompile(`(?m)^graspd_(git_requests|bucket_local).*$`).FindAllString(text, -1))
 	}
 	carried := func(name string) bool { return strings.HasPrefix(name, "pushes ") }
 	if got, want := slices.DeleteFunc(names(two.node), carried), names(one.node); !slices.Equal(got, want) {

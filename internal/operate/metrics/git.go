@@ -15,7 +15,7 @@ import (
 
 // Git has the parts that keep figures about hosting repositories.
 type Git struct {
-	Host interface {
+	Host interface { // nil where another node takes pushes
 		Stats() hosting.Stats
 		Kept() (repositories int, bytes int64, err error)
 	}
@@ -41,12 +41,19 @@ type kept struct {
 }
 
 func (g *Git) look(from Config) repositories {
-	r := repositories{host: g.Host.Stats(), web: g.Web.Stats(), door: from.Door.Stats(), stored: from.Store.Stats(), processes: map[gitproc.Kind]gitproc.Stats{}}
+	r := repositories{web: g.Web.Stats(), stored: from.Store.Stats(), processes: map[gitproc.Kind]gitproc.Stats{}}
+	if from.Door != nil {
+		r.door = from.Door.Stats()
+	}
 	if g.Processes != nil {
 		for _, k := range gitproc.Kinds() {
 			r.processes[k] = g.Processes(k)
 		}
 	}
+	if g.Host == nil {
+		return r
+	}
+	r.host = g.Host.Stats()
 	if n, bytes, err := g.Host.Kept(); err == nil {
 		r.kept = &kept{n, bytes}
 	}
