@@ -17,7 +17,7 @@ import (
 
 // Which nodes people write at, and which ones they clone from: any, or the one that leads.
 const (
-	writesAnywhere = false
+	writesAnywhere = true
 	clonesAnywhere = true
 )
 
