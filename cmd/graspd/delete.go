@@ -16,6 +16,7 @@ import (
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/operate/statustext"
+	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/status"
@@ -106,7 +107,11 @@ func whoAsks(command string) string {
 
 func printPreview(out io.Writer, p moderation.Preview) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, called(p.Subject.String(), p.Title))
+	what := p.Subject.String()
+	if p.Subject.Sort == moderation.Author {
+		what = "author " + nip19.Npub(p.Subject.PubKey)
+	}
+	fmt.Fprintln(&b, called(what, p.Title))
 	total := int64(0)
 	for _, k := range slices.Sorted(maps.Keys(p.Events)) {
 		fmt.Fprintf(&b, "  %7d  %s\n", p.Events[k], kindName(k))
@@ -118,6 +123,9 @@ func printPreview(out io.Writer, p moderation.Preview) error {
 	}
 	fmt.Fprintf(&b, "  events that would go: %d%s (%s)\n", total, more, status.Bytes(p.Bytes))
 	for _, a := range p.Repositories {
+		if of, err := nip34.ParseAddress(a); err == nil {
+			a = nip19.Npub(of.PubKey) + "/" + of.D
+		}
 		fmt.Fprintf(&b, "           %s\n", safetext.Printable(a))
 	}
 	fmt.Fprintf(&b, "  repositories that would go: %d (%s of git data)\n", len(p.Repositories), status.Bytes(p.GitBytes))

@@ -12,6 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/operate/admin"
 	"github.com/graspd/graspd/internal/operate/moderation"
+	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/test/testkit"
@@ -59,6 +60,9 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 	if strings.Contains(out, "(0 KiB of git data)") {
 		t.Errorf("the dry run counts no git data:\n%s", out)
 	}
+	npub := nip19.Npub(owner.PubKey())
+	graspd("author "+npub+"\n", "delete", "--author", npub)
+	graspd("\n           "+npub+"/tool\n", "delete", "--author", npub)
 	if n := c.count(nostr.Filter{}); n != 3 {
 		t.Errorf("%d events after a dry run", n)
 	}

@@ -68,6 +68,9 @@ func (o *restoration) bringBack(ctx context.Context, std stdio) error {
 	if err := o.at.read(ctx, "/status.json?most=1", &s); err != nil {
 		return err
 	}
+	if err := o.away(ctx, of); err != nil {
+		return err
+	}
 	relay, err := grasp.NormalizeRelay(s.Relay.URL)
 	if err != nil {
 		return err
@@ -98,6 +101,20 @@ func (o *restoration) bringBack(ctx context.Context, std stdio) error {
 		return findings{"git push did not bring everything (its words stand above): branches are where the newest state has them that a maintainer has signed; an earlier value comes with --ref"}
 	case len(p.refused) > 0:
 		return findings{safetext.Number(len(p.refused), "event was", "events were") + " refused"}
+	}
+	return nil
+}
+
+// away fails where the operator took a repository or its owner away: the relay would refuse whatever is published of it.
+func (o *restoration) away(ctx context.Context, of nip34.Address) error {
+	for _, subject := range []url.Values{{"repository": {of.String()}}, {"author": {of.PubKey.String()}}} {
+		var p moderation.Preview
+		if err := o.at.read(ctx, "/deletion.json?"+subject.Encode(), &p); err != nil {
+			return err
+		}
+		if p.Case != 0 {
+			return findings{fmt.Sprintf("case %d has taken away %s, and this relay takes nothing of it: graspd restore --case %d puts it back, with what is kept aside; what is older comes from the backup after that, by this command", p.Case, called(p.Subject.String(), p.Title), p.Case)}
+		}
 	}
 	return nil
 }

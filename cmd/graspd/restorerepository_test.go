@@ -3,10 +3,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/test/testkit"
@@ -81,6 +83,16 @@ func TestARepositoryComesBackFromABackup(t *testing.T) {
 		t.Errorf("refs are back as\n%s\nand were\n%s", got, refs)
 	}
 	graspd(exitOK, "events: 0 published, 4 were here", back...)
+	for _, what := range [][]string{{"--repository", address}, {"--author", nip19.Npub(owner.PubKey())}} {
+		graspd(exitOK, "are gone", append([]string{"delete", "--admin", base, "--data", fresh, "--yes"}, what...)...)
+		said := graspd(exitFail, "puts it back", back...)
+		n := regexp.MustCompile(`graspd restore --case (\d+) `).FindStringSubmatch(said)
+		if n == nil || strings.Contains(said, "refused") {
+			t.Fatalf("what was taken away: %s", said)
+		}
+		graspd(exitOK, "", "restore", "--admin", base, "--data", fresh, "--case", n[1])
+		graspd(exitOK, "0 refused", back...)
+	}
 	if got, out, errs := checked(t, copied); got != exitOK {
 		t.Errorf("the backup is not as it was: %d %s%s", got, out, errs)
 	}

@@ -11,12 +11,13 @@ import (
 
 // Nothing has what an operator is told while no repository is kept here: what came instead since the start, and what can be done.
 type Nothing struct {
-	Relay         string     `json:"relay"`         // this relay's URL, as announcements list it
-	Web           string     `json:"web"`           // this relay's URL for HTTP, without a slash at the end; "" where it hosts no repositories
-	Data          string     `json:"data"`          // directory of the data, absolute where that is known
-	Announcements uint64     `json:"announcements"` // that do not list this relay
-	From          int        `json:"from"`          // relays that brought them
-	Names         []NameSeen `json:"names"`         // services that these announcements list, the most frequent first
+	Relay         string     `json:"relay"`          // this relay's URL, as announcements list it
+	Web           string     `json:"web"`            // this relay's URL for HTTP, without a slash at the end; "" where it hosts no repositories
+	Data          string     `json:"data"`           // directory of the data, absolute where that is known
+	Announcements uint64     `json:"announcements"`  // that do not list this relay
+	From          int        `json:"from"`           // relays that brought them
+	Names         []NameSeen `json:"names"`          // services that these announcements list, the most frequent first
+	Full          string     `json:"full,omitempty"` // why nothing can be stored now, a sentence; "" where something can
 }
 
 // NameSeen is a host[:port] that announcements list, and how many list it.
@@ -31,6 +32,8 @@ func (n Nothing) Amiss() bool { return n.Announcements > 0 }
 // Seen says in one sentence what came.
 func (n Nothing) Seen() string {
 	switch {
+	case n.Full != "":
+		return "every event is refused, as " + n.Full
 	case n.Announcements == 0:
 		return "no announcement has come since the start"
 	case n.From == 0:
@@ -55,6 +58,9 @@ func (n Nothing) Listed() string {
 func (n Nothing) Remedies() []string {
 	publish := "publish an announcement (kind 30617) with " + n.Relay + " in its relays tag"
 	var out []string
+	if n.Full != "" {
+		out = append(out, "at first make room, as nothing of what follows works before")
+	}
 	if n.Web != "" {
 		_, server, _ := strings.Cut(n.Relay, "wss://")
 		out = append(out, "with ngit (https://ngit.dev), in a repository: ngit init --grasp-server "+cmp.Or(server, n.Relay)+" --defaults, then git push; everybody clones it from "+n.Web+"/<npub>/<identifier>.git")

@@ -54,6 +54,11 @@ func TestNothingCarried(t *testing.T) {
 	if got := n.Seen(); got != "12 announcements came since the start, and none of them lists this relay (wss://git.example.org)" {
 		t.Error(got)
 	}
+	n.Full = "graspd stores nothing: full"
+	if lines := n.Lines(); lines[0] != "No repository is kept here yet: every event is refused, as graspd stores nothing: full." || lines[3] != "  at first make room, as nothing of what follows works before" {
+		t.Errorf("%q", lines)
+	}
+	n.Full = ""
 	n.Data = "/srv/my data"
 	if all := strings.Join(n.Remedies(), "\n"); strings.Contains(all, "clone") || !strings.Contains(all, `graspd import --domain git.example.org --data "/srv/my data" --git=false FILE`) {
 		t.Errorf("%q", n.Remedies())

@@ -208,7 +208,7 @@ func (w *writer) tell(answers []answer) {
 // logRefusal logs that a client is refused an announcement or a state.
 func (d *Door) logRefusal(a answer) {
 	if e := a.item.event; a.item.from == store.Direct && !a.verdict.OK() && nip34.Is(e.Kind, nip34.Hosted) {
-		d.log.Info("event refused", "event", e.ID, "kind", e.Kind, "cause", safetext.Printable(a.verdict.Reason))
+		d.log.Info("event refused", "event", e.ID, "kind", e.Kind, "cause", safetext.Escape(safetext.Line(a.verdict.Reason, mostWhy)))
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 const (
 	MostRefused     = 100
 	mostRefusedFrom = 25
-	mostWhy         = 400 // bytes of a reason
-	mostAddress     = 300 // bytes of an address
+	mostWhy         = 2000 // bytes of a reason
+	mostAddress     = 300  // bytes of an address
 )
 
 // refusals keeps the last refusals, the newest last, so that an operator can say why something is not here. The writer notes, and anybody

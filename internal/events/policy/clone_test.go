@@ -31,10 +31,11 @@ func TestAnnouncementsNeedACloneURL(t *testing.T) {
 	}{
 		{"both", nil, event("alice", 30617, d, relays, clone("alice")), policy.Accept, ""},
 		{"a relay alone", nil, event("alice", 30617, d, relays), policy.Unlisted, "https://relay.example.org/" + nip19.Npub(key("alice")) + "/d.git"},
-		{"a clone URL alone", nil, event("alice", 30617, d, elsewhere, clone("alice")), policy.Unlisted, "is not in the relays tag"},
+		{"a clone URL alone", nil, event("alice", 30617, d, elsewhere, clone("alice")), policy.Unlisted, "(with ngit: ngit repo edit --add-grasp-server relay.example.org, or at first ngit init --grasp-server relay.example.org --defaults; then git push, and everybody clones https://relay.example.org/" + nip19.Npub(key("alice")) + "/d.git)"},
+		{"neither, and without a name", nil, event("alice", 30617, elsewhere), policy.Unlisted, "--defaults; then git push)"},
 		{"a newer version of what came before", []*nostr.Event{old(d, relays)}, event("alice", 30617, d, relays), policy.Accept, ""},
 		{"a newer version that leaves", []*nostr.Event{old(d, relays, clone("alice"))}, event("alice", 30617, d, relays), policy.Withdraw, "no clone URL"},
-		{"a newer version of what came before, which leaves", []*nostr.Event{old(d, relays)}, event("alice", 30617, d, elsewhere), policy.Withdraw, "relays tag"},
+		{"a newer version of what came before, which leaves", []*nostr.Event{old(d, relays)}, event("alice", 30617, d, elsewhere), policy.Withdraw, "; then git push, and everybody clones "},
 		{"beside another's that came before", []*nostr.Event{old(d, relays)}, event("carol", 30617, d, relays), policy.Unlisted, "no URL of this service"},
 		{"without a name", nil, event("alice", 30617, tag("d", ""), relays, clone("alice")), policy.Unlisted, "invalid: the d tag of the announcement is empty, so its repository has no URL here"},
 		{"a newer version without a name", []*nostr.Event{old(tag("d", ""), relays, clone("alice")), old(d, relays)}, event("carol", 30617, relays), policy.Unlisted, "the d tag of the announcement is empty"},
@@ -54,6 +55,10 @@ func TestAnnouncementsNeedACloneURL(t *testing.T) {
 				t.Errorf("%q", got.Reason)
 			}
 		})
+	}
+	v := &memory{}
+	if got, err := (policy.Rules{Service: service(t, "relay.example.org")}).Decide(event("alice", 30617, d, elsewhere), policy.Stranger, v, now); err != nil || !strings.HasSuffix(got.Reason, "--defaults)") {
+		t.Errorf("of a relay without git data: %q, %v", got.Reason, err)
 	}
 	with, without := policy.Rules{Git: true}, policy.Rules{}
 	if with.Fingerprint() == without.Fingerprint() || with.Loosens(without) || !without.Loosens(with) {

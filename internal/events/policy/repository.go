@@ -43,16 +43,23 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 	}
 	if held {
 		return Verdict{Withdraw, fmt.Sprintf("blocked: this version does not have this relay (%s) in its relays tag, so the "+
-			"announcement leaves it; to stay, add it and publish again (with ngit: %s)", r.Service.RelayURL(), r.ngit())}, nil
+			"announcement leaves it; to stay, add it and publish again (with ngit: %s)", r.Service.RelayURL(), r.ngit(a.Address))}, nil
 	}
 	return Verdict{Unlisted, fmt.Sprintf("blocked: this relay (%s) is not in the relays tag of the announcement; "+
-		"add it and publish again (with ngit: %s)", r.Service.RelayURL(), r.ngit())}, nil
+		"add it and publish again (with ngit: %s)", r.Service.RelayURL(), r.ngit(a.Address))}, nil
 }
 
-// ngit returns the commands of ngit that add this service to a repository: to one that ngit announced, and to one that it did not.
-func (r Rules) ngit() string {
+// ngit returns the commands by which a repository comes here, whether ngit has announced it already or not, and the URL by which everybody clones it.
+func (r Rules) ngit(a nip34.Address) string {
 	name := r.Service.ServerName()
-	return "ngit repo edit --add-grasp-server " + name + ", or at first ngit init --grasp-server " + name + " --defaults"
+	text := "ngit repo edit --add-grasp-server " + name + ", or at first ngit init --grasp-server " + name + " --defaults"
+	if !r.Git {
+		return text
+	}
+	if text += "; then git push"; a.D != "" {
+		text += ", and everybody clones " + r.Service.CloneURL(a.PubKey, a.D)
+	}
+	return text
 }
 
 // noClone refuses an announcement that lists this service as a relay, but has no clone URL of it.
@@ -65,7 +72,7 @@ func (r Rules) noClone(of *nip34.Announcement, held bool) Verdict {
 		}
 		return Verdict{Unlisted, "invalid: " + text}
 	}
-	mend := fmt.Sprintf("add %s and publish again (with ngit: %s)", r.Service.CloneURL(a.PubKey, a.D), r.ngit())
+	mend := fmt.Sprintf("add %s and publish again (with ngit: %s)", r.Service.CloneURL(a.PubKey, a.D), r.ngit(a))
 	if held {
 		return Verdict{Withdraw, "blocked: this version has no clone URL of this service, so the announcement leaves it; to stay, " + mend}
 	}

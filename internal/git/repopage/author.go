@@ -27,16 +27,33 @@ type author struct {
 
 type owned struct{ Name, About, Day, Path string }
 
-// authorOf reads a path below the base that names somebody alone, or a repository without ".git". rest is that of the repository, "" for none.
-func authorOf(below string) (name, rest string, ok bool) {
-	name, rest, _ = strings.Cut(strings.TrimPrefix(below, "/"), "/")
-	return name, rest, strings.HasPrefix(name, "npub1") && !strings.Contains(rest, "/") && !strings.HasSuffix(rest, ".git")
+// authorOf reads a path below the base that names somebody alone, or a repository without ".git" or a page of it. right is the path of that with
+// ".git", "" for somebody alone.
+func authorOf(below string) (name, right string, ok bool) {
+	name, rest, _ := strings.Cut(strings.TrimPrefix(below, "/"), "/")
+	repository, page, more := strings.Cut(rest, "/")
+	switch {
+	case !strings.HasPrefix(name, "npub1") || strings.HasSuffix(repository, ".git") || more && !isPage(page):
+		return "", "", false
+	case rest == "":
+		return name, "", true
+	case more:
+		page = "/" + page
+	}
+	return name, "/" + name + "/" + repository + ".git" + page, true
+}
+
+// isPage reports whether a path below that of a repository is one of its pages or feeds.
+func isPage(rest string) bool {
+	section, _, _ := strings.Cut(rest, "/")
+	_, lists := sectionAt(section)
+	return lists || codePages[section] != nil || feeds[rest] != nil
 }
 
 // author answers a request for the page of somebody, or redirects to the repository that the path names.
-func (p *Pages) author(w http.ResponseWriter, req *http.Request, name, rest string, from front.Client) {
-	if rest != "" {
-		http.Redirect(w, req, p.Service.Base()+"/"+name+"/"+rest+".git", http.StatusMovedPermanently)
+func (p *Pages) author(w http.ResponseWriter, req *http.Request, name, right string, from front.Client) {
+	if right != "" {
+		http.Redirect(w, req, p.Service.Base()+asAsked(right, req), http.StatusMovedPermanently)
 		return
 	}
 	who, err := nip19.ParsePubKey(name)

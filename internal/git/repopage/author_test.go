@@ -36,7 +36,8 @@ func TestTheRepositoriesOfSomebody(t *testing.T) {
 		`<link rel="canonical" href="https://git.example.org`+path+`">`, `<a href="/git/">All repositories of git.example.org/git</a>`)
 	lacks(t, page, "somebody else", "elsewhere", "<i>", "<b>does")
 	for typed, to := range map[string]string{
-		path + "/" + grasp.Escape("a b/ü"): "/git" + pathOf(address(1, "a b/ü")), path + "/second/": path + "/second", path + "/second": path + "/second.git", path + "/nothing": path + "/nothing.git", "/git//" + nip19.Npub(key(1)): path,
+		path + "/" + grasp.Escape("a b/ü"): "/git" + pathOf(address(1, "a b/ü")), path + "/second/": path + "/second", path + "/second": path + "/second.git", path + "/nothing": path + "/nothing.git", path + "/second/tree/HEAD/a?x=1": path + "/second.git/tree/HEAD/a?x=1", path + "/second/issues": path + "/second.git/issues", path + "/second/pulls.atom": path + "/second.git/pulls.atom",
+		"/git//" + nip19.Npub(key(1)): path,
 	} {
 		if rec := w.ask("GET", typed, browser); rec.Code != http.StatusMovedPermanently || rec.Header().Get("Location") != to {
 			t.Errorf("%s: %d to %q, not %q", typed, rec.Code, rec.Header().Get("Location"), to)
@@ -52,7 +53,7 @@ func TestTheRepositoriesOfSomebody(t *testing.T) {
 			t.Errorf("%s: %d %s", name, rec.Code, rec.Body)
 		}
 	}
-	for _, path := range []string{"/" + nip19.Npub(key(1)), "/git/" + nip19.Npub(key(1)) + "/a/b"} {
+	for _, path := range []string{"/" + nip19.Npub(key(1)), "/git/" + nip19.Npub(key(1)) + "/a/b", "/git/" + nip19.Npub(key(1)) + "/a/info/refs", "/git/" + nip19.Npub(key(1)) + "/a/b/tree"} {
 		if rec := w.ask("GET", path, browser); rec.Code != http.StatusTeapot {
 			t.Errorf("%s: %d", path, rec.Code)
 		}

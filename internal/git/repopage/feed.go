@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/git/gitread"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
+	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
@@ -65,7 +67,7 @@ func (p *Pages) feed(ctx context.Context, of nip34.Address, rest string, from fr
 	return f.Bytes()
 }
 
-// ofEvents adds the newest threads of some kinds, and the name of the repository.
+// ofEvents adds the threads of some kinds about which something was done last, the last first, and the name of the repository.
 func (p *Pages) ofEvents(ctx context.Context, f *web.Feed, of nip34.Address, kinds []nostr.Kind, from front.Client) error {
 	k, err := p.open(ctx, of, from)
 	if err != nil {
@@ -76,20 +78,22 @@ func (p *Pages) ofEvents(ctx context.Context, f *web.Feed, of nip34.Address, kin
 	if e, ok, err := k.view.At(of.String()); err == nil && ok {
 		f.Updated = web.Stamp(e.CreatedAt)
 	}
-	most := mostRead
 	call, url := p.people(k.view, k.b), p.Service.CloneURL(of.PubKey, of.D)
-	filter := nostr.Filter{Kinds: kinds, Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(of.D, k.set.Members)}}, Limit: &most}
-	for e, err := range k.view.Metered(k.b.charge).Events(ctx, filter) {
-		if err != nil {
-			return err
-		}
-		if !begins(e) {
-			continue
-		}
-		if len(f.Entries) == perFeed {
+	s := k.view.Metered(k.b.charge)
+	all, err := lively(ctx, k.view, s, k.of.D, k.set, kinds)
+	if err != nil {
+		return err
+	}
+	type dated struct {
+		at int64
+		web.Entry
+	}
+	var entries []dated
+	for _, e := range all {
+		is, last, err := lastOf(ctx, s, e, k.set)
+		if errors.Is(err, errCostly) && len(entries) > 0 {
 			break
 		}
-		is, err := standingOf(ctx, k.view.Metered(k.b.charge), e, k.set)
 		if err != nil {
 			return err
 		}
@@ -98,12 +102,87 @@ func (p *Pages) ofEvents(ctx context.Context, f *web.Feed, of nip34.Address, kin
 		if cut {
 			summary += "…"
 		}
-		f.Entries = append(f.Entries, web.Entry{
-			Title: safetext.EscapeBidi(is.Subject), ID: "nostr:" + note, Updated: web.Stamp(e.CreatedAt), Author: safetext.EscapeBidi(call.call(e.PubKey)),
-			Links: []web.Link{{Rel: "alternate", Type: "text/html", Href: url + "/" + sectionOf(e.Kind) + "/" + note}}, Category: []web.Category{{Term: nip34.NameOf(e.Kind)}}, Summary: safetext.EscapeBidi(summary),
-		})
+		entries = append(entries, dated{last, web.Entry{
+			Title: safetext.EscapeBidi(is.Subject), ID: "nostr:" + note, Updated: web.Stamp(last), Author: safetext.EscapeBidi(call.call(e.PubKey)),
+			Links:    []web.Link{{Rel: "alternate", Type: "text/html", Href: url + "/" + sectionOf(e.Kind) + "/" + note}},
+			Category: []web.Category{{Term: nip34.NameOf(e.Kind)}, {Term: statusName(e.Kind, is.Status)}}, Summary: safetext.EscapeBidi(summary),
+		}})
+	}
+	slices.SortStableFunc(entries, func(a, b dated) int { return cmp.Compare(b.at, a.at) })
+	for _, x := range entries[:min(len(entries), perFeed)] {
+		f.Entries = append(f.Entries, x.Entry)
 	}
 	return nil
+}
+
+// acts are the kinds of events that are about a thread and name its repository.
+var acts = append(nip34.Kinds(nip34.Standing), nip34.KindPullRequestUpdate)
+
+// lively returns the newest threads of some kinds, and older ones about which somebody has done something lately. It fails with errCostly where there
+// is no time for the newest.
+func lively(ctx context.Context, view, s *store.View, d string, set *grasp.Set, kinds []nostr.Kind) (all []*nostr.Event, err error) {
+	here := []nostr.TagFilter{{Name: 'a', Values: addresses(d, set.Members)}}
+	most, mostActs := mostRead, perFeed
+	for e, err := range s.Events(ctx, nostr.Filter{Kinds: kinds, Tags: here, Limit: &most}) {
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == perFeed {
+			break
+		}
+		if begins(e) {
+			all = append(all, e)
+		}
+	}
+	for e, err := range s.Events(ctx, nostr.Filter{Kinds: acts, Tags: here, Limit: &mostActs}) {
+		if errors.Is(err, errCostly) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		id := rootOf(e)
+		root, ok, err := view.Get(id)
+		if err != nil {
+			return nil, err
+		}
+		if ok && slices.Contains(kinds, root.Kind) && begins(root) && belongs(root, d, set) && !slices.ContainsFunc(all, func(x *nostr.Event) bool { return x.ID == id }) {
+			all = append(all, root)
+		}
+	}
+	return all, nil
+}
+
+// rootOf returns the thread that a status or an update is about; zero for none.
+func rootOf(e *nostr.Event) nostr.ID {
+	if e.Kind == nip34.KindPullRequestUpdate {
+		return follows(e)
+	}
+	for t := range e.Tags.All("e") {
+		if id, err := nostr.ParseID(t.Value()); err == nil && about(e, id) {
+			return id
+		}
+	}
+	return nostr.ID{}
+}
+
+// lastOf returns what a thread is, and when something was last done about it: when it began, was commented, changed by who may change it, or updated by
+// its author.
+func lastOf(ctx context.Context, s *store.View, root *nostr.Event, set *grasp.Set) (is standing, last int64, err error) {
+	if is, err = standingOf(ctx, s, root, set); err != nil {
+		return is, 0, err
+	}
+	last = is.Changed
+	for _, f := range []nostr.Filter{{Kinds: []nostr.Kind{nostr.KindComment}}, {Kinds: []nostr.Kind{nip34.KindPullRequestUpdate}, Authors: []nostr.PubKey{root.PubKey}}} {
+		said, err := naming(ctx, s, 'E', root, 1, f)
+		if err != nil {
+			return is, 0, err
+		}
+		for _, e := range said {
+			last = max(last, e.CreatedAt)
+		}
+	}
+	return is, last, nil
 }
 
 // ofGit returns the name of a repository, and entries that git is asked for.

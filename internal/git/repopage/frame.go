@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/graspd/graspd/internal/base/safetext"
+	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/serve/web"
 )
 
@@ -64,6 +65,18 @@ func execute(name string, value any) (string, error) {
 	var b strings.Builder
 	err := pageTemplate.ExecuteTemplate(&b, name, value)
 	return b.String(), err
+}
+
+// leadBack gives a page the way through a repository where its announcement is served.
+func (f *frame) leadBack(p *Pages, of nip34.Address) {
+	if _, found, err := p.Find(of); err != nil || !found {
+		return
+	}
+	s := p.Store.View()
+	defer s.Close()
+	if name, err := named(s, of); err == nil {
+		f.Path, f.Name = p.path(of), name
+	}
 }
 
 // fail answers with a page that says what is wrong.

@@ -288,6 +288,54 @@ func TestFeeds(t *testing.T) {
 	}
 }
 
+// TestAFeedTellsWhatIsDone: a thread comes first in a feed when its author, who decides, or who comments did something about it, however old it is.
+func TestAFeedTellsWhatIsDone(t *testing.T) {
+	w := newWorld(t, "")
+	of, a := tool(w)
+	pr := event(7, at+1, nip34.KindPullRequest, "text", a, nostr.Tag{"subject", "the old one"}, nostr.Tag{"c", "a"})
+	said := event(8, at+2, nip34.KindPullRequest, "text", a, nostr.Tag{"subject", "the other"}, nostr.Tag{"c", "a"})
+	issue := event(8, at+2, nip34.KindIssue, "text", a)
+	w.put(pr, said, issue)
+	for i := range 40 {
+		w.put(event(7, at+20+int64(i), nip34.KindPullRequest, "x", a, nostr.Tag{"c", "a"}))
+	}
+	first := func() string {
+		w.Helper()
+		var f web.Feed
+		if err := xml.Unmarshal([]byte(w.ask("GET", pathOf(of)+"/pulls.atom", "*/*").Body.String()), &f); err != nil || len(f.Entries) != 30 || f.Updated != f.Entries[0].Updated {
+			t.Fatalf("%v %+v", err, f)
+		}
+		seen := map[string]bool{}
+		for i, e := range f.Entries {
+			if seen[e.ID] || i > 0 && e.Updated > f.Entries[i-1].Updated {
+				t.Errorf("%s stands twice, or after one that is older", e.Title)
+			}
+			seen[e.ID] = true
+		}
+		e := f.Entries[0]
+		return e.Title + " " + e.Updated + " " + e.Category[1].Term
+	}
+	says := func(want string) {
+		w.Helper()
+		if got := first(); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+	e := nostr.Tag{"e", pr.ID.String(), "", "root"}
+	w.put(event(7, at+100, nip34.KindPullRequestUpdate, "", a, nostr.Tag{"E", pr.ID.String()}, nostr.Tag{"c", "b"}))
+	says("the old one " + web.Stamp(at+100) + " open")
+	w.put(event(9, at+110, nip34.KindPullRequestUpdate, "", a, nostr.Tag{"E", pr.ID.String()}, nostr.Tag{"c", "b"}), event(9, at+110, nip34.KindStatusApplied, "", a, e)) // a stranger's
+	says("the old one " + web.Stamp(at+100) + " open")
+	w.put(event(1, at+120, nip34.KindStatusApplied, "", a, e))
+	says("the old one " + web.Stamp(at+120) + " merged")
+	w.put(event(9, at+130, nostr.KindComment, "I see", nostr.Tag{"E", pr.ID.String()}, nostr.Tag{"K", "1618"}))
+	says("the old one " + web.Stamp(at+130) + " merged")
+	w.put(event(1, at+140, nip34.KindStatusClosed, "", a, nostr.Tag{"e", issue.ID.String(), "", "root"})) // of what is no pull request
+	says("the old one " + web.Stamp(at+130) + " merged")
+	w.put(event(1, at+150, nip34.KindStatusDraft, "", a, nostr.Tag{"e", said.ID.String(), "", "root"}))
+	says("the other " + web.Stamp(at+150) + " draft")
+}
+
 // mailOf is a patch as git format-patch writes it.
 func mailOf(subject, text, diff string) string {
 	return "From abcabcabcabcabcabcabcabcabcabcabcabcabca Mon Sep 17 00:00:00 2001\nFrom: A <a@b>\nDate: Tue, 14 Nov 2023 22:13:20 +0000\nSubject: [PATCH " + subject + "\n\n" + text + "\n---\n f | 2 +-\n\n" + diff + "-- \n2.39.5\n\n"

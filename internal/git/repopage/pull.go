@@ -92,7 +92,7 @@ func (p *Pages) pull(ctx context.Context, k *known, root *nostr.Event, q url.Val
 		return x, nil
 	}
 	return x, p.apart(ctx, k, from, func() (err error) {
-		if x.Review, err = p.review(ctx, k, from, root, x.Shown, since.Tip); err == nil && x.Review != nil && x.Review.Merged {
+		if x.Review, err = p.review(ctx, k, from, root, x.Shown, since); err == nil && x.Review != nil && x.Review.Merged {
 			x.Git, x.Ngit = nil, nil // nothing is left to merge
 		}
 		return err

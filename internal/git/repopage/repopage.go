@@ -112,8 +112,7 @@ func (p *Pages) takes(req *http.Request) bool {
 		return true
 	}
 	section, _, _ := strings.Cut(parts[3], "/")
-	_, lists := sectionAt(section)
-	return lists || codePages[section] != nil || feeds[parts[3]] != nil || typed(req.Header, section)
+	return isPage(parts[3]) || typed(req.Header, section)
 }
 
 // ofGit are the first names of paths below a repository that are git's.
@@ -140,15 +139,12 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 	}
 	path := req.URL.EscapedPath()
 	if right := web.Tidy(path); right != path {
-		if req.URL.RawQuery != "" {
-			right += "?" + req.URL.RawQuery
-		}
-		http.Redirect(w, req, right, http.StatusMovedPermanently)
+		http.Redirect(w, req, asAsked(right, req), http.StatusMovedPermanently)
 		return
 	}
 	path = strings.TrimPrefix(path, p.Service.Base())
-	if name, rest, ok := authorOf(path); ok {
-		p.author(w, req, name, rest, from)
+	if name, right, ok := authorOf(path); ok {
+		p.author(w, req, name, right, from)
 		return
 	}
 	if strings.Count(path, "/") == 1 {
@@ -196,6 +192,14 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 	p.Look.Answer(w, req, http.StatusOK, kind, body, web.Self)
 }
 
+// asAsked adds the query of a request to a path.
+func asAsked(path string, req *http.Request) string {
+	if req.URL.RawQuery != "" {
+		path += "?" + req.URL.RawQuery
+	}
+	return path
+}
+
 // failed answers a request whose page could not be made.
 func (p *Pages) failed(w http.ResponseWriter, req *http.Request, of nip34.Address, rest string, prs bool, err error) {
 	var moved movedTo
@@ -205,7 +209,9 @@ func (p *Pages) failed(w http.ResponseWriter, req *http.Request, of nip34.Addres
 	case errors.Is(err, errNothing) && prs:
 		p.fail(w, req, http.StatusNotFound, "Nothing has been contributed here yet", "A pull request of this person that names this URL is shown once its commit is pushed here, to refs/nostr/<id of its event>.")
 	case errors.Is(err, errNothing) && rest != "":
-		p.fail(w, req, http.StatusNotFound, "There is no such page here", "What it shows may have been deleted, or is not here yet.")
+		f := frame{Title: "There is no such page here", Lead: "What it shows may have been deleted, or is not here yet."}
+		f.leadBack(p, of)
+		p.failAt(w, req, http.StatusNotFound, f)
 	case errors.Is(err, errNothing):
 		p.fail(w, req, http.StatusNotFound, "There is no such repository here", "Its announcement (kind 30617) has to be published here first.")
 	case errors.Is(err, errCostly):

@@ -247,6 +247,7 @@ func TestPathsAndErrors(t *testing.T) {
 	of := address(1, "tool")
 	w.put(w.announce(1, "tool"))
 	w.serve(of, 1, "refs/heads/gone")
+	w.serve(address(3, "waits"), 1, "refs/heads/main")
 	path := "/git" + pathOf(of)
 	for _, c := range []struct {
 		method, path, accept, says string
@@ -273,7 +274,9 @@ func TestPathsAndErrors(t *testing.T) {
 		{"GET", path + "/objects/info/packs", browser, "somebody else's", 418},
 		{"GET", path + "/HEAD", browser, "somebody else's", 418},
 		{"GET", path + "/archive/main.tar.gz", browser, "somebody else's", 418},
-		{"GET", path + "/wiki", browser, `<a href="/git/">All repositories`, 404},
+		{"GET", path + "/wiki", browser, `<li><a href="` + path + `">tool</a></li>`, 404},
+		{"GET", "/git" + pathOf(address(2, "tool")) + "/wiki", browser, `<a href="/git/">All repositories`, 404},
+		{"GET", "/git" + pathOf(address(3, "waits")) + "/wiki", browser, `<a href="/git/">All repositories`, 404},
 		{"GET", path + "/x/y/z", browser, "There is no such page here", 404},
 		{"GET", path + "/wiki", "*/*", "somebody else's", 418},
 		{"GET", path + "/wiki", "text/html;q=0, */*", "somebody else's", 418},

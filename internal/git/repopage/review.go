@@ -28,8 +28,9 @@ type review struct {
 	Commits   []*oneLine
 	More      bool // there are more commits
 	Diff      *diffShown
-	Merged    bool // all of it is in the branch
-	Clean     bool // it merges without conflict
+	Moved     *moved // what Diff leaves out; nil where it is all
+	Merged    bool   // all of it is in the branch
+	Clean     bool   // it merges without conflict
 	Conflicts []string
 	Others    bool   // there are more conflicts
 	Lacks     string // why a part is missing: "busy" or "costly"; "" where none is
@@ -57,9 +58,9 @@ func visitOf(r Repository, from front.Client) (gitread.Visit, error) {
 	return gitread.Visit{Repo: id, For: gitrepo.For{Party: partyOf(from)}, Charge: from.Visitor.Charge}, err
 }
 
-// review asks git about a version of a pull request, or how it differs from the tip of an earlier one, unless since is zero. What takes too long is
+// review asks git about a version of a pull request, or how it differs from an earlier one, unless since has number 0. What takes too long is
 // left out. It fails where the client has left, and returns nil where the commits are not here.
-func (p *Pages) review(ctx context.Context, k *known, from front.Client, root *nostr.Event, chosen version, since gitwire.ObjectID) (*review, error) {
+func (p *Pages) review(ctx context.Context, k *known, from front.Client, root *nostr.Event, chosen, since version) (*review, error) {
 	visit, err := visitOf(k.repo, from)
 	if err != nil {
 		return nil, nil
@@ -85,7 +86,7 @@ func (p *Pages) review(ctx context.Context, k *known, from front.Client, root *n
 }
 
 // read fills r as far as git answers.
-func (r *review) read(ctx context.Context, code *gitread.Reader, v gitread.Visit, k *known, root *nostr.Event, chosen version, since gitwire.ObjectID) error {
+func (r *review) read(ctx context.Context, code *gitread.Reader, v gitread.Visit, k *known, root *nostr.Event, chosen, since version) error {
 	branch, target := targetOf(k.repo.Refs, root)
 	r.Into = branch
 	base := gitwire.ObjectID{}
@@ -108,10 +109,12 @@ func (r *review) read(ctx context.Context, code *gitread.Reader, v gitread.Visit
 	for _, c := range all[:min(len(all), mostCommits)] {
 		r.Commits = append(r.Commits, lineOf(k.path, c))
 	}
-	if !since.IsZero() {
-		base = since
+	var d *gitread.Diff
+	if since.Number > 0 {
+		d, err = r.between(ctx, code, v, k, target, base, chosen, since)
+	} else {
+		d, err = code.Diff(ctx, v, base, chosen.Tip)
 	}
-	d, err := code.Diff(ctx, v, base, chosen.Tip)
 	if err != nil {
 		return err
 	}

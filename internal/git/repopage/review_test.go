@@ -123,6 +123,45 @@ func TestReview(t *testing.T) {
 	}
 }
 
+// TestADifferenceAfterARebase: what others did on the branch between two versions is not shown as the author's, and the page says so.
+func TestADifferenceAfterARebase(t *testing.T) {
+	base, begun := lines+"\n", change("main", "", "begin", "f", lines+"\n", "other", "x\n", "same", lines+"\n", "bin", "\x00a\n")
+	edit := func(s, to string) string { return strings.Replace(s, "eight", to, 1) }
+	moved := "zero\n" + base
+	w := newReviewed(t, begun+change("first", "main", "v1", "f", edit(base, "8"), "same", edit(base, "8"), "bin", "\x00b\n", "dropped", "d\n")+
+		"reset refs/heads/base\nfrom refs/heads/main\n\n"+change("late", "first", "more", "new", "a\n")+
+		change("main", "", "meanwhile", "f", moved, "other", "y\n", "same", moved)+
+		change("second", "main", "v2", "f", edit(moved, "acht"), "same", edit(moved, "8"), "bin", "\x00b\n"))
+	pr := w.pull("first")
+	late, second := w.update(pr, at+5, "late"), w.update(pr, at+6, "second")
+	second.Tags = append(second.Tags, nostr.Tag{"merge-base", w.tip("main").String()})
+	second.ID = second.ComputeID()
+	w.put(pr, late, second)
+	w.serves(ref(pr), "first", ref(late), "late", ref(second), "second")
+	path := "pulls/" + nip19.Note(pr.ID)
+	compare := func(page string) string {
+		_, after, _ := strings.Cut(page, "From version ")
+		return after
+	}
+	page := compare(w.look(path + "?version=3&since=1"))
+	order(t, page, `Version 1 begins at <a href="`+pathOf(w.of)+"/commit/"+w.tip("base").String()+`"><code>`+w.tip("base").String()[:10], "version 3 at <a", w.tip("main").String()[:10],
+		"it alone is in 2 that are left out", "2 files changed", "dropped", "</i>-8", "</i>+acht")
+	lacks(t, page, "<bdi>other</bdi>", "<bdi>same</bdi>", "<bdi>bin</bdi>")
+	page = compare(w.look(path + "?version=2&since=1")) // both begin at one commit
+	has(t, page, "1 file changed", "<bdi>new</bdi>")
+	lacks(t, page, "begins at")
+	page = compare(w.look(path + "?version=1&since=3")) // back again
+	has(t, page, "2 files changed", "</i>-acht", "</i>+8")
+	for i, r := range w.served[w.of].Refs.List {
+		if r.Name == "HEAD" || r.Name == "refs/heads/main" {
+			w.served[w.of].Refs.List[i].ID = w.tip("second") // it is merged
+		}
+	}
+	for _, q := range []string{"?version=1&since=3", "?version=3&since=1"} {
+		has(t, compare(w.look(path+q)), "begins at", "2 files changed")
+	}
+}
+
 // TestWhatIsMergedHasItsCommits: where its author said that it began, if that is a part of its history.
 func TestWhatIsMergedHasItsCommits(t *testing.T) {
 	w := newReviewed(t, change("main", "", "begin", "f", "a\n")+change("topic", "main", "the work", "f", "b\n")+change("hidden", "", "a secret", "f", "secret\n")+

@@ -34,6 +34,7 @@ type standing struct {
 	Subject string
 	Labels  []string
 	Note    *nostr.Event // the cover note, which clients show in place of the text; nil without one
+	Changed int64        // when the last of these changed, in Unix seconds; when it began where nothing has
 }
 
 // standingOf reads what a thread is. Nobody else's words count, and the author's do not push out those of who decides.
@@ -59,7 +60,7 @@ func members(set *grasp.Set) []nostr.PubKey { return set.Members[:min(len(set.Me
 // stand says what a thread is after changes by those who may change it, in any order. Of statuses, subjects and cover notes the newest wins,
 // and of events of one second the one with the lowest id (NIP-01). Labels add up.
 func stand(root *nostr.Event, changes []*nostr.Event) standing {
-	x := standing{Status: nip34.KindStatusOpen, Subject: subjectOf(root)}
+	x := standing{Status: nip34.KindStatusOpen, Subject: subjectOf(root), Changed: root.CreatedAt}
 	for t := range root.Tags.All("t") {
 		x.label(t.Value())
 	}
@@ -70,6 +71,7 @@ func stand(root *nostr.Event, changes []*nostr.Event) standing {
 		if !about(e, root.ID) {
 			continue
 		}
+		x.Changed = max(x.Changed, e.CreatedAt)
 		switch {
 		case e.Kind == nip34.KindCoverNote:
 			x.Note = e

@@ -378,6 +378,14 @@ func TestPageOfARelayThatKeepsNothing(t *testing.T) {
 	if page := get(t, c, "GET", "/").Body.String(); !strings.Contains(page, "<p>No announcement has come since the start.</p>") {
 		t.Errorf("%s", page)
 	}
+	told := c.Node.Nothing()
+	c.Store = fakeStore{stats: here.Store.Stats(), room: store.ErrFull}
+	if page := get(t, c, "GET", "/").Body.String(); !strings.Contains(page, "<p>Every event is refused, as graspd stores nothing: the free disk space is at its floor (--disk-floor).</p><ul><li>at first make room") {
+		t.Errorf("on a full disk: %s", page)
+	}
+	if told.Full != "" {
+		t.Error("what the node tells was changed")
+	}
 }
 
 // TestThePagesOfOne: a relay's page has the repositories that name it and how they stand there, a repository's has its relays.

@@ -40,15 +40,9 @@ func (c Config) Look(ctx context.Context) []string {
 // troubles returns what is wrong, also with these relays.
 func (c Config) troubles(relays []status.Relay) []string {
 	list := []string{}
-	if err := c.Store.Failure(); errors.Is(err, store.ErrPaused) {
-		list = append(list, fmt.Sprintf("graspd stores nothing for now, and opens its storage anew every minute until that works: %v", err))
-	} else if err != nil {
-		list = append(list, fmt.Sprintf("graspd stores nothing until the next start: %v", err))
-	} else if err := c.Store.Room(); errors.Is(err, store.ErrNoInodes) {
-		list = append(list, "graspd stores nothing: the disk has no free inodes left but those that graspd keeps free (--disk-floor): remove small files, or use a file system with more inodes")
-	} else if errors.Is(err, store.ErrFull) {
-		list = append(list, "graspd stores nothing: the free disk space is at its floor (--disk-floor)")
-	} else if err != nil {
+	if why := c.unstored(); why != "" {
+		list = append(list, why)
+	} else if err := c.Store.Room(); err != nil {
 		list = append(list, fmt.Sprintf("graspd does not know whether there is room on the disk: %v", err))
 	} else if c.Git != nil {
 		if err := c.Git.Room(); errors.Is(err, store.ErrFull) {
@@ -97,6 +91,22 @@ func (c Config) troubles(relays []status.Relay) []string {
 		}
 	}
 	return list
+}
+
+// unstored says why nothing can be stored now; "" where something can, as far as is known.
+func (c Config) unstored() string {
+	if err := c.Store.Failure(); errors.Is(err, store.ErrPaused) {
+		return fmt.Sprintf("graspd stores nothing for now, and opens its storage anew every minute until that works: %v", err)
+	} else if err != nil {
+		return fmt.Sprintf("graspd stores nothing until the next start: %v", err)
+	}
+	switch err := c.Store.Room(); {
+	case errors.Is(err, store.ErrNoInodes):
+		return "graspd stores nothing: the disk has no free inodes left but those that graspd keeps free (--disk-floor): remove small files, or use a file system with more inodes"
+	case errors.Is(err, store.ErrFull):
+		return "graspd stores nothing: the free disk space is at its floor (--disk-floor)"
+	}
+	return ""
 }
 
 // missing says how much of what is wanted of a relay is not complete.

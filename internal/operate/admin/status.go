@@ -113,7 +113,12 @@ func (c Config) tell(relays []status.Relay) Status {
 		s.Clients = &ClientStatus{Connections: of.Sessions, Subscriptions: of.Subscriptions}
 	}
 	if c.Node != nil {
-		s.Nothing, s.Changed = c.Node.Nothing(), c.Node.Changes()
+		s.Changed = c.Node.Changes()
+		if n := c.Node.Nothing(); n != nil {
+			told := *n
+			told.Full = c.unstored()
+			s.Nothing = &told
+		}
 		s.Readiness = c.Node.Filled()
 	}
 	if c.Cluster != nil {

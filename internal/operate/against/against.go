@@ -10,6 +10,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -19,7 +20,9 @@ type Event struct {
 	ID        nostr.ID
 	Kind      nostr.Kind
 	CreatedAt int64
-	Address   string        // at which it stands; "" where versions do not replace each other
+	Address   string // at which it stands; "" where versions do not replace each other
+	By        nostr.PubKey
+	Title     string        // what its author calls it, on one line; "" where it has no name
 	Of        nip34.Address // the repository that it belongs to
 }
 
@@ -81,6 +84,8 @@ type Only struct {
 	What      string     `json:"what"` // id of an event, or name of a ref
 	Kind      nostr.Kind `json:"kind,omitempty"`
 	CreatedAt int64      `json:"created_at,omitempty"`
+	By        string     `json:"by,omitempty"`     // npub of its author
+	Title     string     `json:"title,omitempty"`  // of an event, what its author calls it
 	Object    string     `json:"object,omitempty"` // of a ref
 	Why       string     `json:"why"`
 	Missing   bool       `json:"missing"` // it should be here
@@ -157,7 +162,7 @@ func compareEvents(here, there Holdings, known map[nostr.ID]store.Knowledge, at 
 			if _, both := other.Events[id]; both {
 				continue
 			}
-			o := Only{What: id.String(), Kind: e.Kind, CreatedAt: e.CreatedAt}
+			o := Only{What: id.String(), Kind: e.Kind, CreatedAt: e.CreatedAt, By: nip19.Npub(e.By), Title: e.Title}
 			newer := e.Address != "" && newest[1-side][e.Address].Newer(nostr.Stamp{CreatedAt: e.CreatedAt, ID: id})
 			if side == 1 {
 				o.Why, o.Missing = whyOnlyThere(known[id], newer)

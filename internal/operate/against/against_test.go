@@ -10,6 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/operate/against"
+	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/test/testkit"
@@ -22,7 +23,7 @@ func side(refs map[string]string, ids ...byte) against.Holdings {
 	h := against.Holdings{Announced: map[nip34.Address]bool{tool: true}, Events: map[nostr.ID]against.Event{}, Refs: map[nip34.Address]against.Refs{tool: {List: refs, Signed: len(refs) > 0}}}
 	for _, n := range ids {
 		id := nostr.ID{n}
-		h.Events[id] = against.Event{ID: id, Kind: nip34.KindIssue, CreatedAt: int64(n), Of: tool}
+		h.Events[id] = against.Event{ID: id, Kind: nip34.KindIssue, CreatedAt: int64(n), By: tool.PubKey, Title: "it breaks", Of: tool}
 	}
 	return h
 }
@@ -62,6 +63,9 @@ func TestWhatIsOnlyThere(t *testing.T) {
 	} {
 		id := nostr.ID{2}
 		r := against.Compare(side(nil, 1), side(nil, 1, 2), map[nostr.ID]store.Knowledge{id: c.known})
+		if o := r.Repositories[0].OnlyThere[0]; o.Title != "it breaks" || o.By != nip19.Npub(tool.PubKey) {
+			t.Errorf("%+v", o)
+		}
 		text, missing := why(r.Repositories[0].OnlyThere, id.String())
 		if !strings.Contains(text, c.text) || missing != c.missing || (r.Missing == 1) != c.missing || r.Missing+r.Left != 1 || r.Beside != 0 {
 			t.Errorf("%+v: %q, missing %v, want %q, %v", c.known, text, missing, c.text, c.missing)
@@ -168,6 +172,9 @@ func TestEverythingIsRead(t *testing.T) {
 	got, err := against.Events(t.Context(), ask, repositories)
 	if err != nil || len(got) != len(all) {
 		t.Fatalf("%d of %d: %v", len(got), len(all), err)
+	}
+	if e := got[issues[0].ID]; e.Title != "issue 0" || e.By != testkit.Key(3).PubKey() {
+		t.Errorf("%+v", e)
 	}
 	if got[issues[0].ID].Of != tool || got[other.ID].Of == tool || got[announced.ID].Address == "" {
 		t.Errorf("%+v", got)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
@@ -15,6 +16,7 @@ type Asker func(ctx context.Context, f nostr.Filter, do func(*nostr.Event) error
 // Bounds of what is gathered from one relay.
 const (
 	atOnce     = 50        // values of one filter
+	mostTitle  = 80        // bytes of what an event is called
 	mostEvents = 2_000_000 // in all
 )
 
@@ -96,7 +98,7 @@ func (g *gathering) take(e *nostr.Event) error {
 	if len(g.out) >= mostEvents {
 		return errTooMany
 	}
-	g.out[e.ID] = Event{e.ID, e.Kind, e.CreatedAt, e.Address(), of}
+	g.out[e.ID] = Event{ID: e.ID, Kind: e.Kind, CreatedAt: e.CreatedAt, Address: e.Address(), By: e.PubKey, Title: safetext.Line(nip34.Title(e), mostTitle), Of: of}
 	switch e.Kind {
 	case nip34.KindPatch, nip34.KindPullRequest, nip34.KindIssue:
 		g.roots[e.ID] = of

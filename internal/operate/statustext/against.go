@@ -7,6 +7,7 @@ import (
 
 	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/operate/against"
+	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 )
 
@@ -28,16 +29,13 @@ func WriteAgainst(w io.Writer, r against.Report, width int) error {
 				missing++
 			}
 		}
-		owner := ""
-		if of, err := nip34.ParseAddress(x.Address); err == nil {
-			owner = of.PubKey.String()[:8]
-		}
+		owner, _, _ := strings.Cut(named(x.Address), "/")
 		n := func(n int) string { return plainNumber(uint64(n)) }
 		rows = append(rows, []string{safetext.Escape(x.Name), owner, n(here), n(there), n(x.Refs.Here), n(x.Refs.There), n(x.Pulls.Here), n(x.Pulls.There), n(missing), n(len(x.OnlyHere))})
 		details = append(details, differences(x)...)
 	}
 	fmt.Fprintf(&b, "%s (here) against %s (there): %s\n", r.Here, r.There, repositories(len(r.Repositories)))
-	titled(&b, rows, width, 0)
+	titled(&b, rows, width, 1, 0)
 	for _, d := range details {
 		b.WriteString("\n" + d)
 	}
@@ -69,7 +67,7 @@ func differences(x against.Repository) (lines []string) {
 	if len(x.OnlyHere)+len(x.OnlyThere) == 0 && x.Unread == "" {
 		return nil
 	}
-	lines = append(lines, safetext.Escape(x.Name)+":")
+	lines = append(lines, named(x.Address)+":")
 	switch {
 	case !x.Here:
 		lines = append(lines, "  its announcement is not served here")
@@ -92,11 +90,29 @@ func differences(x against.Repository) (lines []string) {
 	return append(lines, some("only here", x.OnlyHere)...)
 }
 
+// entitled says what an event is: its kind, and what its author calls it.
+func entitled(o against.Only) string {
+	kind := nip34.NameOf(o.Kind)
+	if kind == "" {
+		kind = fmt.Sprintf("kind %d", o.Kind)
+	}
+	return strings.TrimSpace(kind + " " + safetext.Escape(o.Title))
+}
+
+// named writes the address of a repository as commands take it: npub1…/name. What is no address stays as it is.
+func named(address string) string {
+	of, err := nip34.ParseAddress(address)
+	if err != nil || of.Kind != nip34.KindRepository {
+		return safetext.Escape(address)
+	}
+	return nip19.Npub(of.PubKey) + "/" + safetext.Escape(of.D)
+}
+
 func some(where string, list []against.Only) (lines []string) {
 	for _, o := range list[:min(len(list), mostOnly)] {
 		what := safetext.Escape(o.What)
 		if o.Kind > 0 || o.Object == "" {
-			what = fmt.Sprintf("event %s (kind %d)", what, o.Kind)
+			what = fmt.Sprintf("event %s (%s, by %s)", what, entitled(o), shortened(safetext.Escape(o.By), leastName))
 		}
 		missing := ""
 		if o.Missing {

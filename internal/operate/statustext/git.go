@@ -26,16 +26,16 @@ func printGit(w io.Writer, g status.Git, now time.Time, width int) error {
 	lack := gitTable("LACKS GIT DATA", "LACKS")
 	if s := g.Sync; s != nil {
 		for _, x := range s.Worst {
-			lack = lack.of(safetext.Escape(string(x.Address)), x)
+			lack = lack.of(named(string(x.Address)), x)
 		}
 	}
 	waits := table{{"WAITS", "REPOSITORY", "IT WAITS", "ENDS"}}
 	for _, x := range g.Waits {
-		waits = append(waits, []string{fmt.Sprintf("kind %d", x.Kind), safetext.Escape(string(x.Repository)), safetext.Escape(string(x.Why)), until(x.Until.Time, now)})
+		waits = append(waits, []string{fmt.Sprintf("kind %d", x.Kind), named(string(x.Repository)), safetext.Escape(string(x.Why)), until(x.Until.Time, now)})
 	}
 	refused := table{{"REFUSED PUSH", "REPOSITORY", "REASON"}}
 	for _, x := range g.Refused {
-		refused = append(refused, []string{x.At.UTC().Format(time.RFC3339), safetext.Escape(string(x.Repository)), safetext.Escape(string(x.Reason))})
+		refused = append(refused, []string{x.At.UTC().Format(time.RFC3339), named(string(x.Repository)), safetext.Escape(string(x.Reason))})
 	}
 	titled(&b, processes, width)
 	if s := g.Sync; s != nil {

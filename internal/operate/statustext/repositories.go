@@ -23,8 +23,11 @@ func WriteRepositories(w io.Writer, r admin.Repositories, width int) error {
 	rows := table{{"REPOSITORY", "OWNER", "RELAY", "COMPLETE", "HERE", "RELAY LACKS"}}
 	git := gitTable("REPOSITORY", "LACKS")
 	for _, x := range r.Repositories {
-		owner := x.Owner()
-		owner, name := strings.TrimSpace(owner[:min(8, len(owner))]+" "+x.OwnedBy), x.Name()
+		owner, _, ok := strings.Cut(named(x.Address), "/")
+		if !ok {
+			owner = x.Owner()
+		}
+		owner, name := strings.TrimSpace(owner+" "+x.OwnedBy), x.Name()
 		if x.Title != "" && x.Title != name {
 			name += " (" + x.Title + ")"
 		}
@@ -35,7 +38,7 @@ func WriteRepositories(w io.Writer, r admin.Repositories, width int) error {
 			git = git.of(safetext.Escape(x.Name()), *x.Git)
 		}
 	}
-	if err := rows.print(w, width, 0, 2); err != nil || len(git) == 1 {
+	if err := rows.print(w, width, 0, 1, 2); err != nil || len(git) == 1 {
 		return err
 	}
 	if _, err := io.WriteString(w, "\n"); err != nil {

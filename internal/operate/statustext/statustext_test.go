@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/operate/admin"
+	"github.com/graspd/graspd/internal/protocol/nip19"
+	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -62,7 +64,7 @@ left out for want of width (80 columns): uptime, events, coverage, gaps, roots, 
 	s.Git = &status.Git{
 		Repositories: 3, Bytes: 5 << 20, Pushes: 1, Fetches: 2, Waiting: 4, Uploads: 6,
 		Processes: []status.Processes{{Kind: "fetch", Running: 1, Queued: 2, Refused: 3, Ended: 40, Failed: 5}},
-		Waits:     []status.Wait{{Kind: 30618, Repository: "30617:aa:tool", Why: "until 2 branches\x1b[2J", Until: next}},
+		Waits:     []status.Wait{{Kind: 30618, Repository: "30617:aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4:tool", Why: "until 2 branches\x1b[2J", Until: next}},
 		Refused:   []status.Refusal{{At: past, Repository: "30617:aa:\ntool", Reason: "no state event"}},
 	}
 	const git = `wss://relay.example.org, graspd v1: 151000 events stored, 1000 repositories stored
@@ -73,15 +75,15 @@ git: 3 repositories with data, 5.0 MiB; under way: 1 push, 2 fetches; waiting: 4
 PROCESSES  RUNNING  QUEUED  REFUSED  ENDED  FAILED
 fetch            1       2        3     40       5
 
-WAITS       REPOSITORY     IT WAITS                 ENDS
-kind 30618  30617:aa:tool  until 2 branches\x1b[2J  in 1 h 23 min
+WAITS       REPOSITORY                                                            IT WAITS                 ENDS
+kind 30618  NPUB/tool  until 2 branches\x1b[2J  in 1 h 23 min
 
 REFUSED PUSH          REPOSITORY       REASON
 2026-11-20T11:59:59Z  30617:aa:\ntool  no state event
 
 graspd follows no relay
 `
-	if err := Write(&b, s, now, 0); err != nil || b.String() != git {
+	if err := Write(&b, s, now, 0); err != nil || b.String() != strings.ReplaceAll(git, "NPUB", npubOf(t, string(s.Git.Waits[0].Repository))) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	s.Git, s.GitDisk, s.Store.Disk = nil, nil, nil
@@ -112,6 +114,16 @@ func TestStatusSaysWhyRelaysAreKnown(t *testing.T) {
 	}
 }
 
+// npubOf is the owner in an address.
+func npubOf(t *testing.T, address string) string {
+	t.Helper()
+	of, err := nip34.ParseAddress(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return nip19.Npub(of.PubKey)
+}
+
 func TestRepositoriesTable(t *testing.T) {
 	held, lacks, none := uint64(1200), uint64(3), uint64(0)
 	r := admin.Repositories{Repositories: []admin.RepositoryStatus{
@@ -120,13 +132,14 @@ func TestRepositoriesTable(t *testing.T) {
 		}},
 		{Address: "30617:ab:other", Relays: []admin.RepositoryPart{{URL: "wss://a.example.net", Want: 1}}},
 	}}
-	const want = `REPOSITORY   OWNER     RELAY                COMPLETE  HERE  RELAY LACKS
-to\x1b[2Jol  aa4fc866  wss://a.example.net       4/5  1200            3
-to\x1b[2Jol  aa4fc866  wss://b.example.net       5/5  1200            0
-other        ab        wss://a.example.net       0/1     -            -
+	const want = `REPOSITORY   OWNER                                                            RELAY                COMPLETE  HERE  RELAY LACKS
+to\x1b[2Jol  NPUB  wss://a.example.net       4/5  1200            3
+to\x1b[2Jol  NPUB  wss://b.example.net       5/5  1200            0
+other        ab                                                               wss://a.example.net       0/1     -            -
 `
 	var b strings.Builder
-	if err := WriteRepositories(&b, r, 0); err != nil || b.String() != want {
+	npub := npubOf(t, r.Repositories[0].Address)
+	if err := WriteRepositories(&b, r, 0); err != nil || b.String() != strings.ReplaceAll(want, "NPUB", npub) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	b.Reset()
