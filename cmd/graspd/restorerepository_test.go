@@ -28,7 +28,7 @@ func TestARepositoryComesBackFromABackup(t *testing.T) {
 		if got != code || !strings.Contains(out+errs, want) {
 			t.Fatalf("%v: %d %s%s", args, got, out, errs)
 		}
-		return out
+		return out + errs
 	}
 	c := dial(t, h.us.url)
 	issue := testkit.Sign(testkit.Key(2), time.Now().Unix(), nip34.KindIssue, "it breaks", nostr.Tag{"a", address})
