@@ -228,12 +228,10 @@ type journalOptions struct {
 }
 
 func (o *journalOptions) settings(env environment) []setting {
-	return []setting{
+	return append([]setting{
 		number("last", 50, 1, moderation.MaxEntries, "how many entries to show, the newest first", &o.most),
 		boolean("json", "false", "print journal.json as it is", &o.json),
-		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
-		configSetting(),
-	}
+	}, o.at.settings(env)...)
 }
 
 // journalCommand prints the decisions of the operator.

@@ -72,7 +72,7 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 		t.Error("the page of all repositories lacks it")
 	}
 	out = graspd("3 events are gone", "delete", "--repository", address, "--reason", "spam & worse", "--yes")
-	if !strings.Contains(out, "case 1: repository "+address+" (a tool)\n") || !strings.Contains(graspd("(a tool)", "restore"), address) || !strings.Contains(graspd("(a tool)", "journal"), address) {
+	if !strings.Contains(out, "case 1: repository "+address+" (a tool)\n") || !strings.Contains(graspd("(a tool)", "restore"), address) || !strings.Contains(graspd("(a tool)", "journal", "--data", data), address) {
 		t.Errorf("its name does not stand beside it: %s", out)
 	}
 	gone := func() {
