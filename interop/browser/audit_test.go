@@ -36,6 +36,13 @@ func audited(t *testing.T) map[string]string {
 		"start": home + "/", "search": home + "/?q=a", "repository": home + paths["repository"], "issues": home + paths["issues"], "issue": home + paths["issue"], "patch": home + paths["patch"],
 		"pull": home + paths["pull"], "operator": operator, "operator-repositories": operator + everyPage["repositories"], "operator-relay": operator + everyPage["relay"], "login": login(t).url,
 	}
+	repository, commit := code(t)
+	for name, path := range map[string]string{
+		"tree": "/tree/main", "blob": "/blob/main/src/main.go", "readme": "/blob/main/README.md", "commits": "/commits/main", "commit": "/commit/" + commit, "branches": "/branches", "tags": "/tags",
+		"directory": "/tree/main/src/deeper", "picture": "/blob/main/img/shot.svg", "no-file": "/blob/main/none",
+	} {
+		pages[name] = repository + path
+	}
 	home, paths = reviews(t)
 	for name, path := range paths {
 		pages[name] = home + path
@@ -78,7 +85,7 @@ const (
 func TestLighthouse(t *testing.T) {
 	lighthouse, browser := installed(t, "lighthouse", "cli", "index.js"), chromium(t)
 	pages := audited(t)
-	for _, name := range []string{"start", "search", "repository", "issue", "pull-open", "operator", "login"} {
+	for _, name := range []string{"start", "search", "repository", "issue", "pull-open", "tree", "blob", "commit", "commits", "branches", "tags", "operator", "login"} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{lighthouse, pages[name], "--quiet", "--output=json", "--only-categories=performance,accessibility,best-practices,seo", "--chrome-flags=--headless --no-sandbox --disable-gpu"}
 			skip := "robots-txt" // which Lighthouse fetches as the page, whose policy lets nothing be fetched; there is none

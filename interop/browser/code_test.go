@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +26,7 @@ import (
 	"github.com/graspd/graspd/internal/test/corpus"
 )
 
-// TestTheCodePages: the pages of files and commits fit a phone, and axe, where AXE names it, finds nothing on them, by day and by night.
+// TestTheCodePages: the pages of files and commits fit a phone.
 func TestTheCodePages(t *testing.T) {
 	home, commit := code(t)
 	ctx := open(t, 1280, 900)
@@ -37,21 +36,9 @@ func TestTheCodePages(t *testing.T) {
 	} {
 		do(t, ctx, name, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(home+path), chromedp.WaitVisible("h1", chromedp.ByQuery))
 		shoot(t, ctx, "code-"+name)
-		if src := os.Getenv("AXE"); src != "" {
-			axe, err := os.ReadFile(src)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, scheme := range []string{"light", "dark"} {
-				var found []string
-				do(t, ctx, "axe", chromedp.ActionFunc(scheming(scheme)), chromedp.Evaluate(string(axe)+";0", nil), chromedp.Evaluate(`axe.run().then(r => r.violations.map(v => v.id + ": " + v.nodes.map(n => n.html.slice(0, 200)).slice(0, 3).join(" | ")))`, &found, awaits))
-				for _, f := range found {
-					t.Errorf("%s, %s: %s", name, scheme, f)
-				}
-			}
-			shoot(t, ctx, "code-"+name+"-dark")
-			do(t, ctx, "light", chromedp.ActionFunc(scheming("light")))
-		}
+		do(t, ctx, "dark", chromedp.ActionFunc(scheming("dark")))
+		shoot(t, ctx, "code-"+name+"-dark")
+		do(t, ctx, "light", chromedp.ActionFunc(scheming("light")))
 		var wide bool
 		do(t, ctx, "narrow", chromedp.EmulateViewport(360, 740), chromedp.Evaluate(`document.documentElement.scrollWidth > 360`, &wide))
 		if wide {

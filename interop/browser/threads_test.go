@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -26,25 +25,13 @@ import (
 	"github.com/graspd/graspd/internal/test/corpus"
 )
 
-// TestTheThreadPages: the pages of a repository, its lists and one of each kind fit a phone, and axe, where AXE names it, finds nothing
-// on them.
+// TestTheThreadPages: the pages of a repository, its lists and one of each kind fit a phone.
 func TestTheThreadPages(t *testing.T) {
 	home, paths := threads(t)
 	ctx := open(t, 1100, 900)
 	for _, name := range []string{"home", "repository", "issues", "issue", "patch", "pull"} {
 		do(t, ctx, name, chromedp.EmulateViewport(1100, 900), chromedp.Navigate(home+paths[name]), chromedp.WaitVisible("h1", chromedp.ByQuery))
 		shoot(t, ctx, "threads-"+name)
-		if src := os.Getenv("AXE"); src != "" {
-			axe, err := os.ReadFile(src)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var found []string
-			do(t, ctx, "axe", chromedp.Evaluate(string(axe)+";0", nil), chromedp.Evaluate(`axe.run().then(r => r.violations.map(v => v.id + ": " + v.nodes.map(n => n.html.slice(0, 200)).slice(0, 3).join(" | ")))`, &found, awaits))
-			for _, f := range found {
-				t.Errorf("%s: %s", name, f)
-			}
-		}
 		var wide bool
 		do(t, ctx, "narrow", chromedp.EmulateViewport(360, 740), chromedp.Evaluate(`document.documentElement.scrollWidth > 360`, &wide))
 		if wide {

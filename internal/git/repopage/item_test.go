@@ -302,7 +302,7 @@ func TestAFeedTellsWhatIsDone(t *testing.T) {
 	first := func() string {
 		w.Helper()
 		var f web.Feed
-		if err := xml.Unmarshal([]byte(w.ask("GET", pathOf(of)+"/pulls.atom", "*/*").Body.String()), &f); err != nil || len(f.Entries) != 30 || f.Updated != f.Entries[0].Updated {
+		if err := xml.Unmarshal(w.ask("GET", pathOf(of)+"/pulls.atom", "*/*").Body.Bytes(), &f); err != nil || len(f.Entries) != 30 || f.Updated != f.Entries[0].Updated {
 			t.Fatalf("%v %+v", err, f)
 		}
 		seen := map[string]bool{}
