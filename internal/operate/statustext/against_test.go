@@ -34,7 +34,8 @@ func TestADifferenceIsNamed(t *testing.T) {
 	if err := WriteAgainst(&b, r, 0); err != nil || strings.Count(b.String(), npub) < 2 {
 		t.Errorf("%v: whoever reads it whole is not told the owner:\n%s", err, b.String())
 	}
-	if got := named("30618:x:y"); got != "30618:x:y" {
+	state := strings.Replace(address[:70], "30617", "30618", 1) + ":tool"
+	if got := named(state); got != state {
 		t.Errorf("what is no address of a repository: %s", got)
 	}
 }
