@@ -70,7 +70,7 @@ func NewCarrier(c Config) *Carrier {
 	}
 	x := &Carrier{c: c, client: &http.Client{Transport: direct}}
 	x.proxy = &httputil.ReverseProxy{
-		Transport: patient{x, direct}, FlushInterval: -1, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+		Transport: patient{x, direct}, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		Rewrite:        func(*httputil.ProxyRequest) {},
 		ModifyResponse: x.tidy, ErrorHandler: x.refuse,
 	}
