@@ -57,6 +57,6 @@ func (m *Member) answer(n *Node) {
 func pushes(base string) front.Route {
 	return front.Route{Name: "pushes", Takes: func(r *http.Request) bool {
 		below, ok := strings.CutPrefix(r.URL.Path, strings.TrimRight(base, "/"))
-		return ok && (strings.HasSuffix(below, "/git-receive-pack") || strings.HasSuffix(below, "/info/refs") && r.FormValue("service") == "git-receive-pack")
+		return ok && (strings.HasSuffix(below, "/git-receive-pack") || strings.HasSuffix(below, "/info/refs") && r.URL.Query().Get("service") == "git-receive-pack")
 	}}
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -92,9 +93,8 @@ func (m *Member) exchange(ctx context.Context, to string, own status.ClusterNode
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Body.Close()
 	err = json.NewDecoder(io.LimitReader(answer.Body, nodesBytes)).Decode(&all)
-	return all, err
+	return all, errors.Join(err, answer.Body.Close())
 }
 
 // hearNode hears how another node stands, and answers how all do.

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,7 +73,7 @@ func NewCarrier(c Config) *Carrier {
 	x := &Carrier{c: c, client: &http.Client{Transport: direct}}
 	x.proxy = &httputil.ReverseProxy{
 		Transport: patient{x, direct}, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
-		Rewrite:        func(*httputil.ProxyRequest) {},
+		Rewrite:        func(*httputil.ProxyRequest) {}, // which leaves out what a client says of other proxies
 		ModifyResponse: x.tidy, ErrorHandler: x.refuse,
 	}
 	x.events.init()
@@ -84,8 +86,13 @@ func (x *Carrier) Route(r front.Route) front.Route {
 	return r
 }
 
-// Serve has the node that leads answer a request. Bodies are streamed both ways.
+// Serve has the node that leads answer a request, for which the client's address pays at both nodes. Bodies are streamed both ways.
 func (x *Carrier) Serve(w http.ResponseWriter, r *http.Request, from front.Client) {
+	if wait := from.Visitor.Admit(); wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(1+int(wait/time.Second)))
+		http.Error(w, "429 too many requests from your address", http.StatusTooManyRequests)
+		return
+	}
 	x.requests.Add(1)
 	client := "-"
 	if from.Addr.IsValid() {
@@ -93,7 +100,7 @@ func (x *Carrier) Serve(w http.ResponseWriter, r *http.Request, from front.Clien
 	}
 	r = r.Clone(context.WithValue(r.Context(), ownHeader{}, w.Header()))
 	for name := range r.Header { // a client says nothing in the name of a node
-		if len(name) > 7 && name[:7] == "Graspd-" {
+		if strings.HasPrefix(name, "Graspd-") {
 			r.Header.Del(name)
 		}
 	}

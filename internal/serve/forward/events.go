@@ -1,20 +1,10 @@
 package forward
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/graspd/graspd/internal/base/sleep"
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
@@ -23,13 +13,11 @@ import (
 
 // Bounds of events on their way. Who has as many as a client may have waits until some are answered, and so does everybody where all have so many bytes.
 const (
-	senders      = 4        // requests under way
 	batchEvents  = 256      // of a request
 	batchBytes   = 4 << 20  // of a request; one event may be larger
 	batchShare   = 16       // events of one client in a request, where others wait
 	clientEvents = 256      // of a client that are not answered
 	allBytes     = 64 << 20 // of all clients
-	askPatience  = 10 * time.Second
 )
 
 // events are those of clients that are to be decided by the node that leads.
@@ -187,233 +175,4 @@ func (x *events) answer(w *event, v policy.Verdict) {
 		w.of.places--
 	}
 	x.roomy()
-}
-
-// Run sends events until ctx ends, and answers what is left then.
-func (x *Carrier) Run(ctx context.Context) error {
-	var all errgroup.Group
-	for range senders {
-		all.Go(func() error { x.send(ctx); return nil })
-	}
-	err := all.Wait()
-	x.mu.Lock()
-	x.ended = true
-	x.roomy()
-	x.mu.Unlock()
-	for batch := x.take(); len(batch) > 0; batch = x.take() {
-		x.give(batch, verdictEnds)
-	}
-	x.work.Wait()
-	return err
-}
-
-// Verdicts on what no node has decided, or this one has not heard of yet.
-var (
-	verdictAway = policy.Verdict{Outcome: policy.Failed, Reason: "error: " + ingest.NoWriter}
-	verdictEnds = policy.Verdict{Outcome: policy.Failed, Reason: "error: this node ends, and does not know whether it was taken; try again"}
-)
-
-func (x *events) give(batch []*event, v policy.Verdict) {
-	for _, w := range batch {
-		x.answer(w, v)
-	}
-}
-
-// send is one of the senders.
-func (x *Carrier) send(ctx context.Context) {
-	for {
-		select {
-		case <-x.come:
-		case <-ctx.Done():
-			return
-		}
-		for batch := x.take(); len(batch) > 0; {
-			decided, err := x.ask(ctx, batch)
-			switch {
-			case err == nil:
-				x.tell(ctx, batch, decided)
-				batch = nil
-			case ctx.Err() != nil:
-				x.give(batch, verdictEnds)
-				batch = nil
-			default:
-				x.c.Logger.Debug("events were not decided by the node that leads", "count", len(batch), "error", err)
-				batch = x.wait(ctx, batch)
-			}
-		}
-	}
-}
-
-// wait waits before a batch is sent again, and answers what has waited for too long.
-func (x *Carrier) wait(ctx context.Context, batch []*event) (left []*event) {
-	_ = sleep.For(ctx, look) // then ask says so
-	for _, w := range batch {
-		if time.Since(w.came) >= Patience {
-			x.unanswered.Add(1)
-			x.answer(w, verdictAway)
-			continue
-		}
-		left = append(left, w)
-	}
-	return left
-}
-
-// tell answers a batch once this node has what the other one has stored of it, or does not hear of that.
-func (x *Carrier) tell(ctx context.Context, batch []*event, decided decisions) {
-	x.follow(ctx, decided.Position)
-	x.decided.Add(uint64(len(batch)))
-	for i, w := range batch {
-		d := decided.Verdicts[i]
-		v := policy.Verdict{Outcome: d.Outcome, Reason: d.Reason}
-		if w.of.conf.Charge != nil && d.Steps > 0 {
-			w.of.conf.Charge(d.Steps)
-		}
-		x.answer(w, v)
-	}
-}
-
-// follow waits until this node has the commit log up to a position, or for Patience.
-func (x *Carrier) follow(ctx context.Context, position uint64) {
-	late := time.NewTimer(Patience)
-	defer late.Stop()
-	for {
-		at, moved := x.c.Nodes.FollowPlace()
-		if at.Position >= position {
-			return
-		}
-		select {
-		case <-moved:
-		case <-late.C:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// offer is an event for the node that leads.
-type offer struct {
-	Label  string          `json:"label"` // of the client
-	Party  string          `json:"party"`
-	Bearer policy.Bearer   `json:"bearer"`
-	Event  json.RawMessage `json:"event"`
-}
-
-// decisions are what became of offers, in their order.
-type decisions struct {
-	Position uint64     `json:"position"` // up to there the commit log has what was stored
-	Verdicts []decision `json:"verdicts"`
-}
-
-type decision struct {
-	Outcome policy.Outcome `json:"outcome"`
-	Reason  string         `json:"reason"`
-	Steps   int            `json:"steps"` // of work, for which the client pays
-}
-
-// ask has the node that leads decide a batch.
-func (x *Carrier) ask(ctx context.Context, batch []*event) (d decisions, err error) {
-	offers := make([]offer, len(batch))
-	for i, w := range batch {
-		offers[i] = offer{w.of.conf.Label, w.of.conf.Party, w.by, w.e.AppendJSON(nil)}
-	}
-	var text bytes.Buffer
-	to := json.NewEncoder(&text)
-	to.SetEscapeHTML(false) // six bytes for one
-	if err := to.Encode(offers); err != nil {
-		return d, err
-	}
-	leader := x.c.Nodes.Leader()
-	if leader == "" {
-		return d, errNotYet
-	}
-	ctx, end := context.WithTimeout(ctx, askPatience)
-	defer end()
-	ctx, cut := context.WithCancelCause(ctx)
-	defer cut(nil)
-	defer x.watch(leader, cut)()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, leader+eventsPath, &text)
-	if err != nil {
-		return d, err
-	}
-	x.c.Nodes.Authorize(r.Header)
-	a, err := x.client.Do(r)
-	if err != nil {
-		return d, err
-	}
-	defer func() { err = errors.Join(err, a.Body.Close()) }()
-	if a.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(a.Body, 200)) // it is for the log alone
-		return d, fmt.Errorf("%s: %s", a.Status, text)
-	}
-	if err := json.NewDecoder(io.LimitReader(a.Body, batchBytes)).Decode(&d); err != nil {
-		return d, err
-	}
-	if len(d.Verdicts) != len(batch) {
-		return d, fmt.Errorf("%d of %d events are decided", len(d.Verdicts), len(batch))
-	}
-	return d, nil
-}
-
-// decide answers a batch of another node. Each client has a queue of its own at the door.
-func (a *Answers) decide(w http.ResponseWriter, r *http.Request) {
-	var offers []offer
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4*batchBytes)).Decode(&offers); err != nil || len(offers) > batchEvents {
-		http.Error(w, fmt.Sprintf("%d events: %v", len(offers), err), http.StatusBadRequest)
-		return
-	}
-	d := decisions{Verdicts: make([]decision, len(offers))}
-	clients := map[[2]string][]int{}
-	for i, o := range offers {
-		key := [2]string{o.Party, o.Label}
-		clients[key] = append(clients[key], i)
-	}
-	var all errgroup.Group
-	for key, mine := range clients {
-		all.Go(func() error { return a.decideOf(r.Context(), key[0], key[1], offers, mine, d.Verdicts) })
-	}
-	if err := all.Wait(); err != nil {
-		w.Header().Set(notYetHead, "1")
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
-	}
-	d.Position = a.Log.LogPlace().Position
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(d) // the node asks again
-}
-
-// decideOf has those events decided that one client brings.
-func (a *Answers) decideOf(ctx context.Context, party, label string, offers []offer, mine []int, verdicts []decision) error {
-	var mu sync.Mutex
-	by, steps := policy.Stranger, 0
-	s := a.Door.Source(ingest.SourceConfig{
-		Label: label, Party: party, Direct: true, Bearer: func(*nostr.Event) policy.Bearer { return by },
-		Charge: func(n int) { mu.Lock(); defer mu.Unlock(); steps += n },
-	})
-	defer s.Close()
-	var left sync.WaitGroup
-	var failed error
-	for _, i := range mine {
-		e, err := nostr.ParseEvent(offers[i].Event)
-		if err != nil {
-			verdicts[i] = decision{Outcome: policy.Invalid, Reason: "invalid: " + err.Error()}
-			continue
-		}
-		by = offers[i].Bearer
-		left.Add(1)
-		err = s.Submit(ctx, e, store.Direct, func(v policy.Verdict) {
-			defer left.Done()
-			verdicts[i] = decision{Outcome: v.Outcome, Reason: v.Reason}
-		})
-		if err != nil {
-			left.Done()
-			failed = cmp.Or(failed, err)
-			break
-		}
-	}
-	left.Wait()
-	mu.Lock()
-	defer mu.Unlock()
-	verdicts[mine[0]].Steps = steps
-	return failed
 }

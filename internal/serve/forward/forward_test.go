@@ -230,6 +230,28 @@ func TestOnlyWhatWasNotReadIsSentOnceMore(t *testing.T) {
 	}
 }
 
+// TestWhoAsksTooOften hears so from the node that they ask, and nothing is carried.
+func TestWhoAsksTooOften(t *testing.T) {
+	n := begin(t)
+	tries := 0
+	n.leads(func(http.ResponseWriter, *http.Request) { tries++ })
+	f := front.New(front.Config{Rates: front.Rates{Requests: 1}, Logger: slog.New(slog.DiscardHandler)})
+	f.Handle(n.carrier.Route(front.Route{Name: "all", Door: front.Signed}))
+	refused := 0
+	for range 50 {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.RemoteAddr = "203.0.113.9:1"
+		w := httptest.NewRecorder()
+		f.Handler().ServeHTTP(w, r)
+		if w.Code == http.StatusTooManyRequests && w.Header().Get("Retry-After") != "" {
+			refused++
+		}
+	}
+	if refused == 0 || tries+refused != 50 {
+		t.Errorf("of 50 requests %d were carried, and %d refused", tries, refused)
+	}
+}
+
 // door is a real one upon a store, whose commits count as positions.
 func (n *nodes) door(t *testing.T) (*store.Store, *log) {
 	t.Helper()

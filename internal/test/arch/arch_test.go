@@ -28,7 +28,7 @@ var goroutines = []string{
 	"cmd/graspd/importfeed.go", "cmd/graspd/import.go", "cmd/graspd/serve.go",
 	"internal/base/objects/try.go",
 	"internal/git/depot/depot.go", "internal/git/gitrepo/local.go", "internal/git/hosting/ready.go",
-	"internal/demo/demo.go", "internal/node/run.go", "internal/node/member.go", "internal/node/memberport.go", "internal/serve/forward/carrier.go", "internal/serve/forward/events.go", "cmd/graspd/cluster.go",
+	"internal/demo/demo.go", "internal/node/run.go", "internal/node/member.go", "internal/node/memberport.go", "internal/serve/forward/carrier.go", "internal/serve/forward/decide.go", "internal/serve/forward/send.go", "cmd/graspd/cluster.go",
 	"internal/git/githttp/cache.go", "internal/git/githttp/pusher.go",
 	"internal/git/gitproc/run.go",
 	"internal/git/gitsync/gitsync.go",

@@ -17,7 +17,7 @@ import (
 	"github.com/graspd/graspd/internal/events/store/commitlog"
 )
 
-// Log is a commitlog.Log that has another one take commits late. Until Delay it hands each to the other log at once. Each commit is of the position after the one before.
+// Log is a commitlog.Log that has another one take commits late. Until Delay it hands each to the other log at once. Positions come in order.
 type Log struct {
 	dir    string
 	under  commitlog.Log
