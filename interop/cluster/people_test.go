@@ -55,6 +55,13 @@ func (p *people) ok(m *machine, e *nostr.Event) {
 // noWriter is what people hear while nobody leads.
 const noWriter = "error: no node takes writes at the moment; try again"
 
+// changing is what people hear, besides, where a node ceases to lead, begins to, or ends.
+var changing = []string{
+	"error: another node takes events at the moment; try again",
+	"error: this node ends, and does not know whether it was taken; try again",
+	"error: the relay is shutting down; publish again later",
+}
+
 // patient is how long people wait for an answer.
 const patient = 30 * time.Second
 
@@ -71,6 +78,11 @@ func (p *people) offer(ctx context.Context, m *machine, c *wire.Client, e *nostr
 		return true
 	case heard && a.Reason == noWriter:
 		p.writing.add("told to try again")
+	case heard && slices.Contains(changing, a.Reason):
+		p.writing.add("told to try again")
+		if !p.troubled(begun, p.machines...) {
+			p.t.Errorf("%s says to an event, where all was well: %s", p.letter(m), a.Reason)
+		}
 	case heard:
 		p.t.Errorf("%s says to an event: %s", p.letter(m), a.Reason)
 	case ctx.Err() != nil:
