@@ -27,6 +27,10 @@ type Limits struct {
 	File   int64         // bytes of a file that it writes, unless its Run says another number; 2 GiB
 }
 
+// OtherServers is the party of the work on what graspd fetches from other servers. It has its turns like any other party, but is never refused a place to wait: a
+// pack that is thrown away because git had no place for it has to be fetched again. gitsync bounds how much of it there is (Concurrency).
+const OtherServers = "git data of other servers"
+
 // Queue bounds who waits for a slot of one kind, and how long.
 type Queue struct {
 	Places   int // 256; heavy work has half of them

@@ -151,7 +151,10 @@ func (s *slots) tooLong(why error) error {
 	return why
 }
 
-// ask takes a slot or a place to wait, and returns nil if there is neither. graspd's own work always gets a place.
+// sure reports whether the work of a party always gets a place, and keeps it: whoever has it done bounds how much of it there is.
+func sure(party string) bool { return party == "" || party == OtherServers }
+
+// ask takes a slot or a place to wait, and returns nil if there is neither.
 func (s *slots) ask(c work) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +164,7 @@ func (s *slots) ask(c work) *waiter {
 		s.grant(w)
 		return w
 	}
-	if c.party != "" && (len(s.waiting[c.party]) >= s.perParty || !s.hasRoom(c)) {
+	if !sure(c.party) && (len(s.waiting[c.party]) >= s.perParty || !s.hasRoom(c)) {
 		s.refused++
 		return nil
 	}
@@ -217,7 +220,7 @@ func (s *slots) makeRoom(c work) bool {
 		m, _ := has(b)
 		return cmp.Or(n-m-more, s.taken.Seconds(now, a)-s.taken.Seconds(now, b))
 	}
-	others := slices.DeleteFunc(slices.Clone(s.turn), func(p string) bool { n, _ := has(p); return p == "" || n < 2 })
+	others := slices.DeleteFunc(slices.Clone(s.turn), func(p string) bool { n, _ := has(p); return sure(p) || n < 2 })
 	if len(others) == 0 {
 		return false
 	}

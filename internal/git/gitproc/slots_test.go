@@ -105,6 +105,40 @@ func TestPlacesAreBounded(t *testing.T) {
 		if got := q.got(); strings.Count(got, "!") != 6 || q.s.queued != 0 {
 			t.Errorf("got %q, %d wait", got, q.s.queued)
 		}
+
+		q = newQueue(newSlots(1, 64, 2)) // with places for all
+		ctx, cancel = context.WithCancel(t.Context())
+		defer cancel()
+		q.ask(ctx, "a", "a", "a", "a", "b", "b", "b")
+		if got := q.got(); got != "a a! b!" {
+			t.Errorf("got %q", got)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// TestFetchedPacksFindAPlace: work on what other servers have sent waits for git however much waits already, as it would have to be fetched again, and
+// makes no room for others.
+func TestFetchedPacksFindAPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(newSlots(1, 4, 2))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		o := OtherServers
+		q.ask(ctx, o, o, o, o, o, o, o, o)
+		if got := q.got(); got != o {
+			t.Fatalf("got %q", got)
+		}
+		q.ask(ctx, "a")
+		if got := q.got(); got != "a!" { // no place is left, and none is made
+			t.Errorf("got %q", got)
+		}
+		if q.s.refused != 1 || q.s.queued != 7 {
+			t.Errorf("%d refused, %d wait", q.s.refused, q.s.queued)
+		}
+		cancel()
+		synctest.Wait()
 	})
 }
 

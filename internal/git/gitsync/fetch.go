@@ -19,9 +19,6 @@ import (
 	"github.com/graspd/graspd/internal/protocol/nostr"
 )
 
-// party is the party for whose turns the git processes count that work on fetched data.
-const party = "git data of other servers"
-
 // fetch has one conversation with one server, and returns its outcome for the plan.
 func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	if len(f.Needs) == 0 {
@@ -37,7 +34,7 @@ func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	if !lack.Hosted || len(lack.Needs) == 0 {
 		return out
 	}
-	taking, err := s.cfg.Host.Take(ctx, lack, party)
+	taking, err := s.cfg.Host.Take(ctx, lack, gitproc.OtherServers)
 	if err != nil {
 		s.fetchLog.noted(f, s.cfg.Now().Wall, err, "")
 		return out
