@@ -19,6 +19,7 @@ import (
 
 	"github.com/graspd/graspd/internal/base/objects"
 	"github.com/graspd/graspd/internal/base/objects/objecttest"
+	"github.com/graspd/graspd/internal/events/election"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
 	"github.com/graspd/graspd/internal/events/store/commitlog"
@@ -26,6 +27,8 @@ import (
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nostr"
+	"github.com/graspd/graspd/internal/serve/forward"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // TestEntriesOfLately: a node remembers what it has tried to write, each position once, within bounds, until it hears that another one has written.
@@ -111,6 +114,7 @@ func TestTheSecretOfTheNodes(t *testing.T) {
 func TestOnlyNodesMayAsk(t *testing.T) {
 	m := &Member{keeper: &keeper{logger: slog.New(slog.DiscardHandler)}, secret: "the secret", client: newClient(), gone: make(chan struct{})}
 	close(m.gone) // so that nothing waits for the election
+	own := openLoggedIn(t, t.TempDir(), new(logtest.Memory))
 	s := httptest.NewServer(m.server().Handler)
 	defer s.Close()
 	for _, c := range []struct {
@@ -131,10 +135,76 @@ func TestOnlyNodesMayAsk(t *testing.T) {
 		{"the secret", http.MethodPost, nodesPath, url.Values{"node": {`{"node":""}`}}, "400"},
 		{"the secret", http.MethodPost, nodesPath, url.Values{"node": {`{`}}, "400"},
 	} {
-		asks := &Member{secret: c.secret, client: m.client}
+		asks := &Member{keeper: &keeper{store: own}, secret: c.secret, client: m.client}
 		if _, err := asks.ask(t.Context(), c.method, s.URL+c.path, c.values); err == nil || !strings.Contains(err.Error(), ": "+c.code+" ") {
 			t.Errorf("%s %s %v: %v", c.method, c.path, c.values, err)
 		}
+	}
+}
+
+// TestANodeOfAnEarlierTerm: a node that leads answers none that knows a later term, and looks whether it was deposed. The one that leads tells it.
+func TestANodeOfAnEarlierTerm(t *testing.T) {
+	log := new(logtest.Memory)
+	leads := func() *Member {
+		m := &Member{
+			keeper: &keeper{Bucket: &Bucket{Objects: objects.Watch(new(objecttest.Memory))}, store: openLoggedIn(t, t.TempDir(), log), logger: slog.New(slog.DiscardHandler)},
+			secret: "the secret", client: newClient(), in: make(chan election.Input, 10), led: make(chan struct{}),
+		}
+		close(m.led)
+		return m
+	}
+	old := leads()
+	s := httptest.NewServer(old.server().Handler)
+	defer s.Close()
+	old.URL = s.URL
+	looks := func() bool {
+		t.Helper()
+		select {
+		case in := <-old.in:
+			return in == election.Later{}
+		default:
+			return false
+		}
+	}
+	carried := func(by *Member, path string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Graspd-Client", "-")
+		others{by}.Authorize(r.Header)
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		return a
+	}
+	old.answers.Lead(forward.Answers{Handler: http.NotFoundHandler()})
+	if a := carried(old, "/"); a.StatusCode != http.StatusNotFound || looks() {
+		t.Errorf("of the same term: %s", a.Status)
+	}
+	next := leads()
+	if a := carried(next, "/"); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Graspd-Not-Yet") == "" || !looks() {
+		t.Errorf("of a later term: %s %v", a.Status, a.Header)
+	}
+	if _, err := next.ask(t.Context(), http.MethodGet, s.URL+logPath, url.Values{"after": {"1"}, "node": {"x"}}); err == nil || !strings.Contains(err.Error(), ": 503 ") || !looks() {
+		t.Errorf("a stream: %v", err)
+	}
+	next.tellLeader(t.Context())
+	if looks() {
+		t.Error("it is told by one that does not know it")
+	}
+	next.nodes.Tell(time.Now(), status.ClusterNode{Node: old.URL, Leads: true})
+	next.tellLeader(t.Context())
+	if !looks() {
+		t.Error("it is not told")
+	}
+	next.nodes.Tell(time.Now(), status.ClusterNode{Node: old.URL})
+	next.tellLeader(t.Context())
+	if looks() {
+		t.Error("it is told although it follows")
 	}
 }
 

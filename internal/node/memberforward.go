@@ -29,7 +29,7 @@ func (o others) Leader() string {
 }
 
 // Authorize implements forward.Nodes.
-func (o others) Authorize(h http.Header) { h.Set(secretHead, o.m.secret) }
+func (o others) Authorize(h http.Header) { o.m.authorize(h) }
 
 // FollowPlace implements forward.Nodes.
 func (o others) FollowPlace() (store.Place, <-chan struct{}) { return o.m.store.FollowPlace() }

@@ -35,10 +35,14 @@ func (m *Member) tellNodes(ctx context.Context) {
 	}
 }
 
-// tellLeader tells the node that leads how this one stands, and takes what that knows of all.
+// tellLeader tells the node that leads how this one stands, and takes what that knows of all. One that leads tells those that led before.
 func (m *Member) tellLeader(ctx context.Context) {
 	s := standing{m: m, leads: m.leads()}.Standing()
-	if s.Leads || s.LeaderURL == "" || s.LeaderURL == m.URL {
+	if s.Leads {
+		m.tellDeposed(ctx, s)
+		return
+	}
+	if s.LeaderURL == "" || s.LeaderURL == m.URL {
 		return
 	}
 	all, err := m.exchange(ctx, s.LeaderURL, m.self(s), false)
@@ -51,6 +55,18 @@ func (m *Member) tellLeader(ctx context.Context) {
 	m.nodes = status.Roster{}
 	for _, n := range all {
 		m.nodes.Tell(time.Now(), n)
+	}
+}
+
+// tellDeposed tells nodes that take themselves for the one that leads, as far as is known, that this one does.
+func (m *Member) tellDeposed(ctx context.Context, s status.Cluster) {
+	for _, n := range s.Nodes {
+		if !n.Leads || n.Node == m.URL {
+			continue
+		}
+		if _, err := m.exchange(ctx, n.Node, m.self(s), false); err != nil {
+			m.logger.Debug("a node that led does not follow yet", "node", n.Node, "error", err)
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	logPath     = "/log"  // GET: the entries after a position, one frame after the other, and signs of life
 	leadPath    = "/lead" // POST: the leader leaves, and the node is to lead once it has the log up to a position
 	secretHead  = "Graspd-Cluster"
+	termHead    = "Graspd-Term" // the term that the node knows that asks
 	beatEvery   = 500 * time.Millisecond
 	sendTimeout = 5 * time.Second // for a frame
 	callTimeout = time.Second     // until a node leads that was asked to
@@ -46,6 +47,12 @@ func (m *Member) server() *http.Server {
 			return
 		}
 		r.Header.Del(secretHead)
+		if term, err := strconv.ParseUint(r.Header.Get(termHead), 10, 64); err == nil && m.leads() && term > m.store.LogPlace().Term {
+			m.send(election.Later{})
+			forward.NotYet(w, "another node leads: this one does not know of it yet")
+			return
+		}
+		r.Header.Del(termHead)
 		if forward.Is(r) {
 			m.answers.ServeHTTP(w, r)
 			return
@@ -61,13 +68,19 @@ func (m *Member) ask(ctx context.Context, method, at string, values url.Values) 
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set(secretHead, m.secret)
+	m.authorize(r.Header)
 	answer, err := m.client.Do(r)
 	if err == nil && answer.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 200)) // it is for the log alone
 		err = errors.Join(fmt.Errorf("%s: %s: %s", at, answer.Status, text), answer.Body.Close())
 	}
 	return answer, err
+}
+
+// authorize tells a node that another one asks, and which term that knows.
+func (m *Member) authorize(h http.Header) {
+	h.Set(secretHead, m.secret)
+	h.Set(termHead, strconv.FormatUint(m.store.LogPlace().Term, 10))
 }
 
 // sendLog streams what this node, which leads, has written.

@@ -88,7 +88,7 @@ func (ns *nodes) look(ctx context.Context, i int) {
 		s.term, _ = strconv.ParseUint(at[1], 10, 64) // both are digits
 		s.position, _ = strconv.ParseUint(at[2], 10, 64)
 	}
-	if !s.ready || s.leads != led || strings.Contains(text, "does not answer") {
+	if !s.ready || s.leads != led || ns.proxies[i].away.Load() || strings.Contains(text, "does not answer") {
 		s.trouble = now
 	}
 	ns.leads.see(now, *s)

@@ -80,7 +80,7 @@ func (p *people) offer(ctx context.Context, m *machine, c *wire.Client, e *nostr
 		p.writing.add("told to try again")
 	case heard && slices.Contains(changing, a.Reason):
 		p.writing.add("told to try again")
-		if !p.troubled(begun, p.machines...) {
+		if !p.troubled(begun, m) {
 			p.t.Errorf("%s says to an event, where all was well: %s", p.letter(m), a.Reason)
 		}
 	case heard:

@@ -280,6 +280,18 @@ func TestALeaderLooks(t *testing.T) {
 	}
 }
 
+// TestALaterTermIsLookedFor: a leader looks at the log at once when another node knows of a later term.
+func TestALaterTermIsLookedFor(t *testing.T) {
+	s := leader(t)
+	s.pass(11 * second)
+	before := s.looks
+	s.step(election.Later{})
+	s.step(election.Tick{})
+	if s.looks != before+1 {
+		t.Errorf("it looks %d times", s.looks-before)
+	}
+}
+
 // TestHandOver: a leader that is to end takes nothing more, and has the follower lead that has most; where that does not, the next one.
 func TestHandOver(t *testing.T) {
 	s := leader(t)

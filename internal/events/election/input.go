@@ -15,6 +15,9 @@ type Applied struct {
 // Heard says that the leader of a term has said something over its stream.
 type Heard struct{ Term uint64 }
 
+// Later says to a leader that another node knows of a later term.
+type Later struct{}
+
 // Lost says that the stream of the leader has ended, or that Connect did not bring one about.
 type Lost struct{}
 
@@ -64,6 +67,8 @@ func (x Heard) to(n *Node) {
 	}
 	n.heard, n.tryAt, n.streams, n.connecting = n.now, never, true, false
 }
+
+func (Later) to(n *Node) { n.lookAt = min(n.lookAt, n.now) }
 
 func (Lost) to(n *Node) {
 	n.streams, n.connecting, n.connectAt = false, false, n.now+reconnect

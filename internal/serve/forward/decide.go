@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -36,8 +37,8 @@ type decision struct {
 	Steps   int            `json:"steps"` // of work, for which the client pays
 }
 
-// decide answers a batch of another node. Each client has a queue of its own at the door.
-func (a *Answers) decide(w http.ResponseWriter, r *http.Request) {
+// decide answers a batch of another node. Each client has a queue of its own at the door. What fails where the node ceases to lead, the next one decides.
+func (l *Leader) decide(a *Answers, w http.ResponseWriter, r *http.Request) {
 	var offers []offer
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4*batchBytes)).Decode(&offers); err != nil || len(offers) > batchEvents {
 		http.Error(w, fmt.Sprintf("%d events: %v", len(offers), err), http.StatusBadRequest)
@@ -53,9 +54,12 @@ func (a *Answers) decide(w http.ResponseWriter, r *http.Request) {
 	for key, mine := range clients {
 		all.Go(func() error { return a.decideOf(r.Context(), key[0], key[1], offers, mine, d.Verdicts) })
 	}
-	if err := all.Wait(); err != nil {
-		w.Header().Set(notYetHead, "1")
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	err := all.Wait()
+	if err == nil && !l.leads(a) && slices.ContainsFunc(d.Verdicts, func(v decision) bool { return v.Outcome == policy.Failed }) {
+		err = errMoved
+	}
+	if err != nil {
+		NotYet(w, err.Error())
 		return
 	}
 	d.Position = a.Log.LogPlace().Position

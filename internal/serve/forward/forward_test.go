@@ -18,6 +18,7 @@ import (
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/policy"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/events/store/logtest"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/serve/forward"
@@ -259,6 +260,14 @@ func (n *nodes) door(t *testing.T) (*store.Store, *log) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	at := new(log)
+	n.leader.Lead(forward.Answers{Door: doorTo(t, s), Log: at})
+	return s, at
+}
+
+// doorTo is a real door to a store, which it closes.
+func doorTo(t *testing.T, s *store.Store) *ingest.Door {
+	t.Helper()
 	service, err := grasp.ParseService("relay.example.org")
 	if err != nil {
 		t.Fatal(err)
@@ -274,15 +283,15 @@ func (n *nodes) door(t *testing.T) (*store.Store, *log) {
 			t.Error(err)
 		}
 	})
-	at := new(log)
-	n.leader.Lead(forward.Answers{Door: d, Log: at})
-	return s, at
+	return d
 }
 
 // log is how far a commit log is.
 type log struct{ atomic.Uint64 }
 
 func (l *log) LogPlace() store.Place { return store.Place{Position: l.Load()} }
+
+func (*log) Deposed() <-chan struct{} { return nil }
 
 // runs has the carrier of a node send events until the test ends.
 func (n *nodes) runs(t *testing.T) (end func()) {
@@ -426,6 +435,39 @@ func TestEventsWaitForALeader(t *testing.T) {
 	}
 	if err := s.Submit(t.Context(), events(1)[0], store.Direct, func(policy.Verdict) {}); !errors.Is(err, ingest.ErrStopped) {
 		t.Error(err)
+	}
+}
+
+// TestADeposedLeaderDecidesNothing: events that reach a node which another one has deposed are decided by the next one that is asked.
+func TestADeposedLeaderDecidesNothing(t *testing.T) {
+	n := begin(t)
+	shared := new(logtest.Memory)
+	leads := func(by string) *store.Store {
+		s, err := store.Open(store.Options{Dir: t.TempDir(), Log: shared})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Lead([]byte(by)); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	old := leads("a")
+	n.leader.Lead(forward.Answers{Door: doorTo(t, old), Log: old})
+	next := leads("b")
+	door := doorTo(t, next)
+	n.reach(100)
+	n.runs(t)
+	heard := submit(t, n.carrier.Source(ingest.SourceConfig{Label: "a", Party: "a"}), events(1)[0])
+	<-old.Deposed()
+	select {
+	case v := <-heard:
+		t.Fatalf("%+v", v)
+	case <-time.After(300 * time.Millisecond):
+	}
+	n.leader.Lead(forward.Answers{Door: door, Log: next})
+	if v := within(t, heard); v.Outcome != policy.Accept || next.Stats().Events != 1 {
+		t.Errorf("%+v, and %d events are stored", v, next.Stats().Events)
 	}
 }
 

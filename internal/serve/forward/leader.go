@@ -20,7 +20,13 @@ type Leader struct {
 type Answers struct {
 	Handler http.Handler // of the public listener
 	Door    *ingest.Door
-	Log     interface{ LogPlace() store.Place } // where the commit log is, once something is decided
+	Log     Log
+}
+
+// Log is the commit log of a node that leads, as a *store.Store has it.
+type Log interface {
+	LogPlace() store.Place    // up to where it goes, once something is decided
+	Deposed() <-chan struct{} // closed once another node has written it
 }
 
 // Is reports whether a request of a node is for a Leader.
@@ -40,6 +46,24 @@ func (l *Leader) Retire() {
 	l.of = nil
 }
 
+// leads reports whether the node still answers with these answers, and no other one is known to lead.
+func (l *Leader) leads(of *Answers) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-of.Log.Deposed():
+		return false
+	default:
+		return l.of == of
+	}
+}
+
+// NotYet answers that another node is to be asked, as this one does not lead, or not yet.
+func NotYet(w http.ResponseWriter, text string) {
+	w.Header().Set(notYetHead, "1")
+	http.Error(w, text, http.StatusServiceUnavailable)
+}
+
 // ServeHTTP implements http.Handler.
 func (l *Leader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
@@ -48,12 +72,11 @@ func (l *Leader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	client := r.Header.Get(clientHead)
 	switch {
 	case of == nil:
-		w.Header().Set(notYetHead, "1")
-		http.Error(w, ingest.NoWriter, http.StatusServiceUnavailable)
+		NotYet(w, ingest.NoWriter)
 	case client != "":
 		of.Handler.ServeHTTP(w, asOf(r, client))
 	case r.Method == http.MethodPost && r.URL.Path == eventsPath:
-		of.decide(w, r)
+		l.decide(of, w, r)
 	default:
 		http.NotFound(w, r)
 	}
