@@ -249,3 +249,45 @@ func TestWritesAtANodeThatFollows(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, nodes[0].errs)
 	}
 }
+
+// TestANodeOutOfTouch: a node that follows, and hears neither of the node that leads nor of the bucket, ends subscriptions with a reason, answers no
+// request, and is not ready; connections stay. All is as before once it hears again.
+func TestANodeOutOfTouch(t *testing.T) {
+	b := newBucket(t)
+	events := someEvents(1)
+	one := serveBeside(t, b, filepath.Join(t.TempDir(), "a"))
+	one.becomes(t, "/readyz", http.StatusOK, `this node leads since`)
+	dial(t, one.url).publish(events[0])
+	two := serveBeside(t, b, filepath.Join(t.TempDir(), "b"))
+	two.shows(t, events[0])
+	c := dial(t, two.url)
+	c.send(nostr.AppendReq(nil, "live", nostr.Filter{Authors: []nostr.PubKey{events[1].PubKey}}))
+	if x, is := c.next().(nostr.EOSE); !is {
+		t.Fatalf("%+v", x)
+	}
+	defer func() { _ = one.cmd.Process.Signal(syscall.SIGCONT) }() // so that it ends where the test fails
+	if err := one.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	b.away.Store(true)
+	closed := func(id string) {
+		t.Helper()
+		if x, is := c.next().(nostr.Closed); !is || x.Sub != id || !strings.HasPrefix(x.Reason, "error: this node is out of touch") {
+			t.Errorf("%+v", x)
+		}
+	}
+	closed("live")
+	c.send(nostr.AppendReq(nil, "again", nostr.Filter{IDs: []nostr.ID{events[0].ID}}))
+	closed("again")
+	two.becomes(t, "/readyz", http.StatusServiceUnavailable, `has heard neither`)
+	b.away.Store(false)
+	two.becomes(t, "/readyz", http.StatusOK, ``)
+	eventually(t, "it answers again", func() bool {
+		c.send(nostr.AppendReq(nil, "then", nostr.Filter{IDs: []nostr.ID{events[0].ID}}))
+		_, answers := c.next().(nostr.RelayEvent)
+		if answers {
+			c.next() // EOSE
+		}
+		return answers
+	})
+}

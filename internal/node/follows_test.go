@@ -1,12 +1,14 @@
 package node_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +29,7 @@ import (
 	"github.com/graspd/graspd/internal/operate/moderation"
 	"github.com/graspd/graspd/internal/protocol/nip19"
 	"github.com/graspd/graspd/internal/protocol/nip34"
+	"github.com/graspd/graspd/internal/protocol/nip98"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/test/testkit"
 )
@@ -364,6 +367,75 @@ func TestGitWhereAnotherNodeWrites(t *testing.T) {
 	if code, _ := one.get(r.path); code != http.StatusNotFound {
 		t.Errorf("its page: %d", code)
 	}
+}
+
+// TestASignedRequestIsReplayedAfterAChange: what a node that led has taken, or may have taken, the next one does not take again: neither a request to
+// manage the relay, nor one to sign in. Who has signed in to the one before is signed in no more.
+func TestASignedRequestIsReplayedAfterAChange(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	manage := func(c *node.Config) { c.AdminKeys, c.Git = []nostr.PubKey{testkit.Key(manager).PubKey()}, nil }
+	one := s.join(t.TempDir(), manage)
+	one.next()
+	two := s.join(t.TempDir(), manage)
+	signed := func(path, body string, at time.Time) *http.Request {
+		auth, err := nip98.Sign(http.MethodPost, "https://"+private+path, []byte(body), at, func(e *nostr.Event) error {
+			*e = *testkit.Sign(testkit.Key(manager), e.CreatedAt, e.Kind, e.Content, e.Tags...)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
+		r.Header = http.Header{"Content-Type": {"application/nostr+json+rpc"}, "Authorization": {auth}, "Origin": {"https://" + private}}
+		return r
+	}
+	answer := func(of *joined, r *http.Request) *httptest.ResponseRecorder {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		w := httptest.NewRecorder()
+		again := r.Clone(t.Context())
+		again.Body = io.NopCloser(bytes.NewReader(body))
+		of.node.Front.Handler().ServeHTTP(w, again)
+		return w
+	}
+	const method = `{"method":"supportedmethods","params":[]}`
+	login := "/operator/login"
+	used := map[*http.Request]int{signed("/", method, time.Now()): http.StatusOK, signed(login, "sign in to graspd", time.Now().Add(30*time.Second)): http.StatusNoContent}
+	var cookies []*http.Cookie
+	for r, want := range used {
+		w := answer(one, r)
+		if w.Code != want {
+			t.Errorf("%s at the first node: %d %s", r.URL, w.Code, w.Body)
+		}
+		cookies = append(cookies, w.Result().Cookies()...)
+	}
+	page := func(of *joined) int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/operator/", nil)
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		return answer(of, r).Code
+	}
+	if got := page(one); got != http.StatusOK {
+		t.Errorf("who has signed in gets %d", got)
+	}
+	one.stop()
+	two.next() // it leads
+	for r := range used {
+		if w := answer(two, r); w.Code != http.StatusUnauthorized || !strings.Contains(w.Body.String(), "sign the request again in a minute") {
+			t.Errorf("%s again: %d %s", r.URL, w.Code, w.Body)
+		}
+	}
+	if got := page(two); got != http.StatusUnauthorized {
+		t.Errorf("who has signed in to the one before gets %d", got)
+	}
+	s.eventually("a request is taken that the one before cannot have taken", func() bool {
+		return answer(two, signed("/", method, time.Now().Add(nip98.Age))).Code == http.StatusOK
+	})
 }
 
 // names are the names of the routes of a node, with what a private service demands there.

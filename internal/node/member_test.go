@@ -88,6 +88,24 @@ func TestNewsOfTheLog(t *testing.T) {
 	}
 }
 
+// TestWhoIsOutOfTouch: a node that has heard of the log neither lately nor since its start, which is some time ago.
+func TestWhoIsOutOfTouch(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	for _, c := range []struct {
+		since, heard time.Time
+		want         bool
+	}{
+		{ago(time.Second), time.Time{}, false}, {ago(2 * time.Second), time.Time{}, false}, {ago(3 * time.Second), time.Time{}, true},
+		{ago(time.Hour), ago(2 * time.Second), false}, {ago(time.Hour), ago(2*time.Second + 1), true},
+	} {
+		m := &Member{since: c.since, news: news{heard: c.heard}}
+		if got := m.outOfTouch(now); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
 // TestTheSecretOfTheNodes is the same for all, whoever asks first, and one that is no secret is refused.
 func TestTheSecretOfTheNodes(t *testing.T) {
 	memory := new(objecttest.Memory)

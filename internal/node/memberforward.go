@@ -4,9 +4,11 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/protocol/nip98"
 	"github.com/graspd/graspd/internal/protocol/nostr"
 	"github.com/graspd/graspd/internal/serve/forward"
 	"github.com/graspd/graspd/internal/serve/front"
@@ -51,6 +53,20 @@ func (q queues) Source(c ingest.SourceConfig) relay.Source {
 // answer has a Node that leads answer what others carry to it, until the member's answers retire.
 func (m *Member) answer(n *Node) {
 	m.answers.Lead(forward.Answers{Handler: n.Front.Handler(), Door: n.Door, Log: m.store})
+}
+
+// signedFrom returns from when on this node, which leads, takes signed requests that are good once: what is dated before, or could have been when the
+// node before led, that one may have taken. It is zero where none led before.
+func (m *Member) signedFrom() (from time.Time) {
+	if m == nil {
+		return from
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.term.Number <= 1 {
+		return from
+	}
+	return m.leader.At.Add(nip98.Age)
 }
 
 // pushes is the route of pushes below a base, for a node that follows.

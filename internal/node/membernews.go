@@ -1,9 +1,11 @@
 package node
 
 import (
+	"context"
 	"time"
 
 	"github.com/graspd/graspd/internal/events/store/commitlog"
+	"github.com/graspd/graspd/internal/serve/relay"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -33,6 +35,50 @@ func (m *Member) seen(head commitlog.Position, led bool) {
 	if led {
 		m.news.led = now
 	}
+}
+
+// touchEvery is how often a node looks whether it hears of the log.
+const touchEvery = 250 * time.Millisecond
+
+// withhold returns what has a relay that follows answer no requests while the member hears neither of the node that leads nor of the bucket.
+func (m *Member) withhold(r *relay.Relay) func(context.Context) error {
+	return func(ctx context.Context) error {
+		t := time.NewTicker(touchEvery)
+		defer t.Stop()
+		withheld := false
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case now := <-t.C:
+				apart := m.outOfTouch(now)
+				switch {
+				case apart && !withheld:
+					m.logger.Warn("this node hears neither of the node that leads nor of the bucket: it ends subscriptions, and answers no requests")
+					r.Withhold(outOfTouch)
+				case !apart && withheld:
+					m.logger.Info("this node hears of the log again: it answers requests")
+					r.Withhold("")
+				}
+				withheld = apart
+			}
+		}
+	}
+}
+
+// outOfTouch is what clients hear of a node that hears of no other one.
+const outOfTouch = "error: this node is out of touch with the others, and what it has may be old; connect again, or try again later"
+
+// outOfTouch reports whether the member, which follows, has heard of the log neither from the node that leads nor from the bucket for so long that what
+// it has may be old. The bucket answered when it was opened.
+func (m *Member) outOfTouch(now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last := m.since
+	if m.news.heard.After(last) {
+		last = m.news.heard
+	}
+	return now.Sub(last) > status.StaleAfter
 }
 
 // standing says how a Node stands among those that share its bucket. One whose member is to lead does not lead yet while it has no Term.

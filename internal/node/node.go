@@ -152,7 +152,7 @@ func New(c Config) (_ *Node, err error) {
 	}
 	n.pages = n.adminPages()
 	if n.Remote() {
-		n.Front.Handle(n.elsewhere.decided(signin.Route(signin.Config{Service: c.Service, Keys: c.AdminKeys, Pages: n.pages, Now: c.Now, Logger: c.Logger.With("component", "signin")})))
+		n.Front.Handle(n.elsewhere.decided(signin.Route(signin.Config{Service: c.Service, Keys: c.AdminKeys, Pages: n.pages, Now: c.Now, From: c.Member.signedFrom(), Logger: c.Logger.With("component", "signin")})))
 	}
 	return n, nil
 }
@@ -192,7 +192,7 @@ func (n *Node) read() (err error) {
 	})
 	n.Front.Handle(front.AddressRoute(c.Service.Root()))
 	if len(c.AdminKeys) > 0 {
-		n.Front.Handle(n.elsewhere.decided(nip86.Route(nip86.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Settings: n, Now: c.Now})))
+		n.Front.Handle(n.elsewhere.decided(nip86.Route(nip86.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Settings: n, Now: c.Now, From: c.Member.signedFrom()})))
 	}
 	if c.Git != nil {
 		if n.follows {

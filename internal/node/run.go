@@ -77,6 +77,9 @@ func (n *Node) parts(l Listeners) []part {
 	if n.reader != nil && n.follows {
 		parts = append(parts, part{"git data", n.reader.KeepUp})
 	}
+	if n.cfg.Member != nil && n.follows {
+		parts = append(parts, part{"touch", n.cfg.Member.withhold(n.Relay)})
+	}
 	parts = append(parts, part{"relay", n.Relay.Run})
 	if n.elsewhere != nil {
 		parts = append(parts, part{"carrier", n.elsewhere.Run})

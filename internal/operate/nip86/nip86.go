@@ -47,14 +47,15 @@ type Settings interface {
 	Change(ctx context.Context, setting, value, by string) error
 }
 
-// Config says who may manage what. Every field is needed but Private.
+// Config says who may manage what. Every field is needed but From and Private.
 type Config struct {
 	Service    grasp.Service
 	Keys       []nostr.PubKey // who may
 	Moderation Moderation
 	Settings   Settings
 	Now        func() time.Time
-	Private    bool // strangers hear what a private service says to all of them; else they hear what is wrong with their request
+	From       time.Time // requests must be signed later; zero is any time
+	Private    bool      // strangers hear what a private service says to all of them; else they hear what is wrong with their request
 }
 
 // manager answers requests, and remembers which authorizations were used.
@@ -115,7 +116,7 @@ func (m *manager) serve(w http.ResponseWriter, r *http.Request, from front.Clien
 func (m *manager) authorized(header string, body []byte) (nostr.PubKey, error) {
 	now := m.Now()
 	e, err := nip98.Check(header, nip98.Request{
-		Names: func(u string) bool { return m.Service.Names(u, m.Service.Root()) }, Method: http.MethodPost, Body: body, May: func(pk nostr.PubKey) bool { return slices.Contains(m.Keys, pk) },
+		Names: func(u string) bool { return m.Service.Names(u, m.Service.Root()) }, Method: http.MethodPost, Body: body, From: m.From, May: func(pk nostr.PubKey) bool { return slices.Contains(m.Keys, pk) },
 	}, now)
 	if err != nil {
 		return nostr.PubKey{}, err

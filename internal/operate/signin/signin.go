@@ -46,12 +46,13 @@ var assets embed.FS
 
 var loginPage = template.Must(template.ParseFS(assets, "assets/login.html"))
 
-// Config says who may see which pages. Every field but Token and Logger is needed.
+// Config says who may see which pages. Every field but From, Token and Logger is needed.
 type Config struct {
 	Service grasp.Service
 	Keys    []nostr.PubKey // who may
 	Pages   *admin.Pages
 	Now     func() time.Time
+	From    time.Time     // who signs in has signed later; zero is any time
 	Token   func() string // makes the secret of a session; nil is rand.Text
 	Logger  *slog.Logger  // hears who signs in and out, and who is refused; nil is silent
 }
@@ -208,7 +209,7 @@ func (d *desk) login(w http.ResponseWriter, r *http.Request, from front.Client) 
 	}
 	now := d.Now()
 	e, err := nip98.Check(r.Header.Get("Authorization"), nip98.Request{
-		Names: func(u string) bool { return d.Service.Names(u, d.Service.Root()+Path+"login") }, Method: http.MethodPost, Body: body, May: func(pk nostr.PubKey) bool { return slices.Contains(d.Keys, pk) },
+		Names: func(u string) bool { return d.Service.Names(u, d.Service.Root()+Path+"login") }, Method: http.MethodPost, Body: body, From: d.From, May: func(pk nostr.PubKey) bool { return slices.Contains(d.Keys, pk) },
 	}, now)
 	if err == nil {
 		err = d.use(e.ID, now)

@@ -27,6 +27,7 @@ var (
 	ErrKind      = errors.New("the authorization is of another kind")
 	ErrKey       = errors.New("the authorization is by a key that may not do this")
 	ErrTime      = errors.New("the authorization is too old, or of the future")
+	ErrEarly     = errors.New("another node may have taken the authorization before this one began to: sign the request again in a minute")
 	ErrOther     = errors.New("the authorization is for another request")
 	ErrSignature = errors.New("the signature of the authorization is wrong")
 )
@@ -36,6 +37,7 @@ type Request struct {
 	Names  func(url string) bool // reports whether a URL is that of the request, as grasp.Service.Names does
 	Method string
 	Body   []byte
+	From   time.Time               // no authorization is good of this time or before, as somebody else may have taken it; zero is any
 	May    func(nostr.PubKey) bool // reports whether a key may make the request
 }
 
@@ -60,6 +62,8 @@ func Check(header string, q Request, now time.Time) (*nostr.Event, error) {
 		return nil, ErrKind
 	case !timely(e, now):
 		return nil, ErrTime
+	case !q.From.IsZero() && e.CreatedAt <= q.From.Unix():
+		return nil, ErrEarly
 	case !q.Names(tagOf(e, "u")):
 		return nil, ErrOther
 	case tagOf(e, "method") != q.Method:

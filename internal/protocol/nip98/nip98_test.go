@@ -80,6 +80,17 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestAuthorizationsOfBefore: none is good of the time from which on they are, or of before.
+func TestAuthorizationsOfBefore(t *testing.T) {
+	e := testkit.Sign(testkit.Key(1), now.Unix(), nip98.Kind, "", nostr.Tag{"u", url}, nostr.Tag{"method", "POST"}, nostr.Tag{"payload", sum})
+	for from, want := range map[time.Time]error{{}: nil, now.Add(-time.Second): nil, now: nip98.ErrEarly, now.Add(time.Second): nip98.ErrEarly} {
+		q := nip98.Request{Names: names, Method: "POST", Body: []byte("{}"), From: from, May: func(nostr.PubKey) bool { return true }}
+		if _, err := nip98.Check(header(e), q, now); !errors.Is(err, want) {
+			t.Errorf("from %v on: %v", from, err)
+		}
+	}
+}
+
 // names is what the requests of the tests may be called.
 func names(u string) bool {
 	return strings.TrimSuffix(u, "/") == url

@@ -34,7 +34,7 @@ func (s *session) handle(work context.Context, in *incoming, frame []byte) error
 		}
 		return s.out.reply(work, nostr.AppendNotice(nil, "invalid: not understood"))
 	}
-	if reply, refused := refuseOutside(msg, s.outside()); refused {
+	if reply, refused := refuseOutside(msg, cmp.Or(s.outside(), s.relay.withholds())); refused {
 		return s.out.reply(work, reply)
 	}
 	switch m := msg.(type) {
@@ -74,7 +74,7 @@ func (s *session) understand(work context.Context, in *incoming, frame []byte) (
 	switch m := msg.(type) {
 	case nostr.Req:
 		s.pay.chargeValues(m.Filters...)
-		if s.outside() == "" {
+		if cmp.Or(s.outside(), s.relay.withholds()) == "" {
 			refusal = s.request(m, len(frame), turn)
 		}
 	case nostr.Count:
@@ -96,7 +96,11 @@ func (s *session) request(req nostr.Req, size int, t *turn) (refusal string) {
 	if refusal != "" {
 		return refusal
 	}
-	return s.openSubscription(sub)
+	refusal = s.openSubscription(sub)
+	if reason := s.relay.withholds(); refusal == "" && reason != "" && s.drop(sub) { // Withhold may have run in between
+		return reason
+	}
+	return refusal
 }
 
 // malformed answers a frame that is no message, by its verb. A bad REQ ends the subscription, and a bad NEG-OPEN or NEG-MSG the

@@ -71,7 +71,7 @@ func (s *session) outside() (reason string) {
 	return needsMember
 }
 
-// refuseOutside refuses a message of a client that has to authenticate first, with the reason from outside; with the reason "" it refuses
+// refuseOutside refuses a message of a client that has to authenticate first or gets no answer, with a reason; with the reason "" it refuses
 // nothing. It refuses kinds of messages that it does not know too.
 func refuseOutside(msg any, reason string) (reply []byte, refused bool) {
 	if reason == "" {

@@ -88,6 +88,7 @@ type Relay struct {
 	logger    *slog.Logger
 	faults    *contain.Faults
 	presented atomic.Pointer[presented]
+	withheld  atomic.Pointer[string] // why nothing is answered; nil where it is
 	moved     func(most int) ([]refdb.Repository, error)
 
 	dispatcher  *dispatcher
