@@ -59,6 +59,7 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	screen := screenOf(io.err, c.Quiet || c.LogFormat == logs.JSON)
 	log := newLogger(c, above(screen, io.err))
 	nc := c.node(service, start.resolved, log)
+	nc.Read = time.Now()
 	if nc.Bucket, err = openBucket(c.Bucket); err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -438,6 +438,67 @@ func TestASignedRequestIsReplayedAfterAChange(t *testing.T) {
 	})
 }
 
+// TestAMemberIsRemovedAtOneNode: settings that are read again at the node that leads hold at all nodes. One whose own are others says in what, and does
+// not lead until they are the same.
+func TestAMemberIsRemovedAtOneNode(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	both := policy.PubKeys{testkit.Key(member).PubKey(): {}, testkit.Key(stranger).PubKey(): {}}
+	guard := func(c *node.Config) { c.Private, c.Git = &node.Private{Members: both}, nil }
+	one := s.join(t.TempDir(), guard)
+	one.next()
+	two := s.join(t.TempDir(), guard)
+	shows := func(j *joined, n int) bool {
+		auth, err := nip98.SignStanding("https://"+private, time.Now(), func(e *nostr.Event) error {
+			*e = *testkit.Sign(testkit.Key(n), e.CreatedAt, e.Kind, e.Content, e.Tags...)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", auth)
+		r.Header.Set("Accept", "text/html")
+		w := httptest.NewRecorder()
+		j.node.Front.Handler().ServeHTTP(w, r)
+		return w.Code == http.StatusOK
+	}
+	for _, j := range []*joined{one, two} {
+		if !shows(j, member) || !shows(j, stranger) || shows(j, manager) {
+			t.Fatal("others are members")
+		}
+	}
+	left := node.Settings{Members: policy.PubKeys{testkit.Key(member).PubKey(): {}}}
+	one.node.Set(t.Context(), left)
+	s.eventually("the other node shows nothing to who is a member no more", func() bool { return !shows(two, stranger) && shows(two, member) })
+	const differs = "this node: its settings differ from those in force at all nodes (members)"
+	s.eventually("the other node says what differs", func() bool { _, text := two.ask(two.admin + "/problems.json"); return strings.Contains(text, differs) })
+	two.node.Set(t.Context(), node.Settings{Members: both}) // as they were
+	if shows(two, stranger) {
+		t.Error("settings that are read again at one node hold there")
+	}
+	again := s.join(t.TempDir(), guard)
+	if shows(again, stranger) || !shows(again, member) {
+		t.Error("a node that comes shows by its own settings")
+	}
+	again.stop()
+
+	one.stop()
+	select {
+	case <-two.runs:
+		t.Fatal("a node leads whose settings are others")
+	case <-time.After(9 * time.Second):
+	}
+	two.node.Set(t.Context(), left)
+	two.next() // it leads
+	if shows(two, stranger) || !shows(two, member) {
+		t.Error("the node that leads now has other members")
+	}
+	if _, text := two.ask(two.admin + "/problems.json"); strings.Contains(text, "differ") {
+		t.Error(text)
+	}
+}
+
 // names are the names of the routes of a node, with what a private service demands there.
 func names(n *node.Node) (out []string) {
 	for _, r := range n.Front.Routes() {

@@ -25,10 +25,23 @@ type Settings struct {
 func (n *Node) Set(ctx context.Context, s Settings) {
 	n.said.mu.Lock()
 	defer n.said.mu.Unlock()
+	own := n.cfg.with(s)
+	if n.follows {
+		own = n.cfg.Member.ownSettings().with(s)
+		force, err := n.cfg.Member.inForce(own)
+		if err != nil {
+			n.log.Error("the settings stay as they were", "error", err)
+			return
+		}
+		s = force.settings()
+	}
 	info, hold, over := nip86.Apply(s.Info, n.Changes())
 	present, err := n.Relay.Present(n.information(info, s.Lists), s.About, s.MinPoW)
 	before, rules := n.rules.Rules(), n.cfg.rules(s.Lists)
 	rules.MinPoW = s.MinPoW
+	if err == nil && n.bucket != nil && !n.follows {
+		err = n.share(ctx, n.Store, own.shared(), n.cfg.Now())
+	}
 	if err == nil && !n.follows {
 		err = n.Moderator.SetRules(ctx, rules)
 	}
@@ -37,13 +50,16 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 		return
 	}
 	present()
-	if n.follows { // its settings decide what is shown and to whom, and those of the node that writes what is taken
+	if n.follows {
 		n.said.settings = s
 		n.said.changes.Store(&hold)
-		n.elsewhere.lists.Store(&s.Lists)
+		n.elsewhere.force.Store(&s)
 		n.setMembers(s.Members)
-		n.log.Info("settings reread: what is shown follows them, and what is taken those of the node that writes", n.memberCount()...)
+		n.log.Info("settings reread: of those that decide or guard, the ones in force at all nodes hold", n.memberCount()...)
 		return
+	}
+	if n.cfg.Member != nil {
+		n.cfg.Member.setOwn(own)
 	}
 	n.takeOver(ctx, s, hold, over)
 	n.setMembers(s.Members)

@@ -43,6 +43,8 @@ type Member struct {
 	work     sync.WaitGroup
 
 	mu     sync.Mutex // guards all below
+	own    Config     // with the settings as they were read last
+	differ []string   // the settings in which own differs from those in force
 	why    error      // why it cannot go on
 	term   election.Term
 	leader Leader
@@ -80,6 +82,7 @@ func Join(ctx context.Context, c Config, url string) (*Member, error) {
 		led: make(chan struct{}), left: make(chan struct{}), over: make(chan struct{}), gone: make(chan struct{}), unstream: func() {},
 	}
 	m.client, m.serves, m.news.led = newClient(), m.server(), m.since
+	m.own = c
 	if err := m.tellPlace(nil); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -108,7 +111,7 @@ func (m *Member) Close() error { return m.store.Close() }
 // serveNodes runs a Node that follows, and then one that leads.
 func (m *Member) serveNodes(ctx context.Context, serve func(context.Context, *Node) error) error {
 	for {
-		c := m.c
+		c := m.ownSettings()
 		c.Member = m
 		n, err := New(c)
 		if err != nil {
@@ -339,6 +342,12 @@ func (m *Member) tellPlace(x *commitlog.Entry) error {
 func (m *Member) lead(position uint64) {
 	m.applying.Lock()
 	defer m.applying.Unlock()
+	may, err := m.mayLead(time.Now())
+	if err != nil || !may {
+		m.logger.Debug("this node does not lead, as its settings are not those in force", "error", err)
+		m.send(election.NotLed{})
+		return
+	}
 	term, err := uint64(0), store.ErrDeposed
 	if m.store.LogPlace().Position == position {
 		term, err = m.store.Lead(newLeader(m.Bucket, m.c.Service.ServerName(), m.c.Now()))

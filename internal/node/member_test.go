@@ -367,7 +367,7 @@ func TestRulesWhereAnotherNodeWrites(t *testing.T) {
 	defer door.Wait()
 	defer stop()
 	x := &elsewhere{cfg: n.cfg, store: w.Store}
-	x.lists.Store(&policy.Lists{})
+	x.force.Store(new(Settings))
 	wants(x)
 	if _, err := w.Moderator.Bar(ctx, moderation.Order{Subject: moderation.Of(nostr.PubKey{3}), By: "somebody"}); err != nil {
 		t.Fatal(err)

@@ -94,6 +94,7 @@ func (x standing) Standing() status.Cluster {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := status.Cluster{Node: m.URL, Position: at.Position, Term: at.Term, Leader: m.leader.Host, LeaderURL: m.leader.URL, Since: status.Moment{Time: m.leader.At}, Leads: x.leads, Carried: x.by.carried()}
+	s.Differs = append([]string{}, m.differ...)
 	now := time.Now()
 	if !x.leads {
 		s.Follow(now, m.news.heard, m.news.level, uint64(m.news.head))

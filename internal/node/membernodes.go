@@ -88,8 +88,10 @@ func (m *Member) tellLeft(ctx context.Context) {
 // self says how this node stands, for others.
 func (m *Member) self(s status.Cluster) status.ClusterNode {
 	n := status.ClusterNode{Node: m.URL, Version: m.c.Version, Leads: s.Leads, Since: status.Moment{Time: m.since}, Position: s.Position, Behind: s.Behind, Lag: s.Lag, Error: s.Problem()}
-	if n.Error == "" {
-		n.Error = m.Problem()
+	for _, other := range []string{m.Problem(), s.Different()} {
+		if n.Error == "" {
+			n.Error = other
+		}
 	}
 	return n
 }

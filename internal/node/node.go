@@ -63,6 +63,7 @@ type Config struct {
 	Archive     *Archive                 // how to keep what Lists.Archive names; nil: not at all
 	Identity    func() (Identity, error) // New calls it once the store is open; nil: the key in Dir
 	Now         func() time.Time         // the wall clock; nil is time.Now
+	Read        time.Time                // when these settings were read; zero is now
 	Logger      *slog.Logger             // nil is silent
 }
 
@@ -117,7 +118,7 @@ type Node struct {
 // New builds a node. The node answers while Run runs. The caller calls Close in the end.
 func New(c Config) (_ *Node, err error) {
 	c = c.withDefaults()
-	n := &Node{cfg: c, start: c.Now(), log: c.Logger, faults: contain.New(c.Logger, nil), circle: c.newCircle(), copying: make(chan struct{}, 1), follows: c.Member != nil && !c.Member.leads()}
+	n := &Node{cfg: c, start: c.Now(), log: c.Logger, faults: contain.New(c.Logger, nil), copying: make(chan struct{}, 1), follows: c.Member != nil && !c.Member.leads()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -127,8 +128,19 @@ func New(c Config) (_ *Node, err error) {
 		return nil, err
 	}
 	if n.follows {
+		force, err := readShared(n.Store)
+		if err == nil {
+			c, err = force.over(c)
+		}
+		if err != nil {
+			return nil, err
+		}
+		n.cfg = c
+	}
+	n.circle = c.newCircle()
+	if n.follows {
 		n.elsewhere = &elsewhere{cfg: c, store: n.Store}
-		n.elsewhere.lists.Store(&c.Lists)
+		n.elsewhere.force.Store(new(c.settings()))
 		n.rules, n.elsewhere.Carrier = n.elsewhere, c.Member.newCarrier(c.Verifier, n.log)
 	} else {
 		if err := n.decide(); err != nil {
@@ -216,6 +228,9 @@ func (n *Node) Remote() bool { return len(n.cfg.AdminKeys) > 0 && n.cfg.Private 
 func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Read.IsZero() {
+		c.Read = c.Now()
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -17,12 +17,12 @@ type ruling interface {
 	FollowRules() (policy.Rules, <-chan struct{})
 }
 
-// elsewhere stands, at a node that follows, for what decides at the one that leads. Its rules are what this node's own settings and the operator's
+// elsewhere stands, at a node that follows, for what decides at the one that leads. Its rules are what the settings in force and the operator's
 // decisions make.
 type elsewhere struct {
 	cfg   Config
 	store *store.Store
-	lists atomic.Pointer[policy.Lists] // of the settings
+	force atomic.Pointer[Settings]
 	*forward.Carrier
 }
 
@@ -44,13 +44,13 @@ func (x *elsewhere) carried() status.Carried {
 
 // Rules implements ruling.
 func (x *elsewhere) Rules() policy.Rules {
-	lists := *x.lists.Load()
+	c := x.cfg.with(*x.force.Load())
 	decided, err := moderator.Read(x.store)
 	if err != nil {
 		x.cfg.Logger.Error("the operator's decisions cannot be read", "error", err)
-		return x.cfg.rules(lists)
+		return c.rules(c.Lists)
 	}
-	return x.cfg.rules(decided.With(lists))
+	return c.rules(decided.With(c.Lists))
 }
 
 // FollowRules implements ruling. Nobody hears of other rules.

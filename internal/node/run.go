@@ -78,7 +78,7 @@ func (n *Node) parts(l Listeners) []part {
 		parts = append(parts, part{"git data", n.reader.KeepUp})
 	}
 	if n.cfg.Member != nil && n.follows {
-		parts = append(parts, part{"touch", n.cfg.Member.withhold(n.Relay)})
+		parts = append(parts, part{"settings in force", n.cfg.Member.followShared(n)}, part{"touch", n.cfg.Member.withhold(n.Relay)})
 	}
 	parts = append(parts, part{"relay", n.Relay.Run})
 	if n.elsewhere != nil {

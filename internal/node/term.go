@@ -24,10 +24,18 @@ type Term struct {
 
 // decide builds what of a term decides, and puts the rules in force.
 func (n *Node) decide() error {
-	settings := n.cfg.rules(n.cfg.Lists)
+	settings, all := n.cfg.rules(n.cfg.Lists), n.cfg.shared()
 	decided, err := moderated(&n.cfg, n.Store)
 	if err != nil {
 		return err
+	}
+	if n.bucket != nil {
+		if err := putShared(n.Store, all, n.cfg.Now()); err != nil {
+			return err
+		}
+	}
+	if n.cfg.Member != nil {
+		n.cfg.Member.compare()
 	}
 	c := n.cfg
 	var git hosting.Config

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/graspd/graspd/internal/base/safetext"
@@ -9,19 +10,20 @@ import (
 
 // Cluster says how a node stands among those that share its bucket.
 type Cluster struct {
-	Node      string  `json:"node"`       // by which the others reach it
-	Leads     bool    `json:"leads"`      // it writes, and the others follow
-	Leader    string  `json:"leader"`     // the machine that writes; "" is not known
-	LeaderURL string  `json:"leader_url"` // by which others reach that
-	Since     Moment  `json:"since"`      // when it began to write
-	Term      uint64  `json:"term"`
-	Position  uint64  `json:"position"`          // up to where this node has the log
-	Behind    uint64  `json:"behind"`            // how many commits it is known to lack
-	Lag       Seconds `json:"lag_seconds"`       // how long ago it last had all of which it knew
-	Silence   Seconds `json:"heard_ago_seconds"` // how long ago it heard of the log
-	Fresh     bool    `json:"fresh"`             // it leads, or heard of the log within StaleAfter
-	Unled     Seconds `json:"unled_seconds"`     // how long ago it heard of a node that leads; 0 where it leads
-	Carried   Carried `json:"carried"`
+	Node      string   `json:"node"`       // by which the others reach it
+	Leads     bool     `json:"leads"`      // it writes, and the others follow
+	Leader    string   `json:"leader"`     // the machine that writes; "" is not known
+	LeaderURL string   `json:"leader_url"` // by which others reach that
+	Since     Moment   `json:"since"`      // when it began to write
+	Term      uint64   `json:"term"`
+	Position  uint64   `json:"position"`          // up to where this node has the log
+	Behind    uint64   `json:"behind"`            // how many commits it is known to lack
+	Lag       Seconds  `json:"lag_seconds"`       // how long ago it last had all of which it knew
+	Silence   Seconds  `json:"heard_ago_seconds"` // how long ago it heard of the log
+	Fresh     bool     `json:"fresh"`             // it leads, or heard of the log within StaleAfter
+	Unled     Seconds  `json:"unled_seconds"`     // how long ago it heard of a node that leads; 0 where it leads
+	Carried   Carried  `json:"carried"`
+	Differs   []string `json:"differs"` // the settings of this node, by their flags, that are not those in force
 
 	Nodes []ClusterNode `json:"nodes"` // all that are known, this one among them
 }
@@ -65,6 +67,14 @@ func (c Cluster) String() string {
 		text += fmt.Sprintf(", %s behind for %d s", safetext.Number(c.Behind, "commit", "commits"), int(c.Lag.Seconds()))
 	}
 	return text
+}
+
+// Different says in what the settings of the node differ from those in force; "" where they do not.
+func (c Cluster) Different() string {
+	if len(c.Differs) == 0 {
+		return ""
+	}
+	return "its settings differ from those in force at all nodes (" + strings.Join(c.Differs, ", ") + "): it serves by those, and does not lead until it has the same, or no other one leads"
 }
 
 // Problem says why the node should get no clients; "" where it may.

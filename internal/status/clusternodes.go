@@ -136,6 +136,9 @@ func (c Cluster) Problems() (list []string) {
 	if own := c.Problem(); own != "" {
 		list = append(list, own)
 	}
+	if text := c.Different(); text != "" {
+		list = append(list, "this node: "+text)
+	}
 	if c.Unled.Duration > nodeSilent && !c.Leads {
 		list = append(list, fmt.Sprintf("no node that leads has been heard of for %d s: nobody takes what people publish, unless the network between the nodes is at fault", int(c.Unled.Seconds())))
 	}
