@@ -20,10 +20,14 @@ import (
 // place is a repository at graspd.
 type place struct {
 	url   string
+	path  string // of the URL
 	owner nostr.SecretKey
 	d     string
-	at    int64 // of its newest state
+	now   int64 // of its newest state
 }
+
+// at is its URL at a graspd.
+func (p *place) at(g *process) string { return "http" + strings.TrimPrefix(g.url, "ws") + p.path }
 
 // newPlace announces a repository that others' clients can push to.
 func newPlace(ctx context.Context, g *process, c *client, n int, d string) (*place, error) {
@@ -31,10 +35,11 @@ func newPlace(ctx context.Context, g *process, c *client, n int, d string) (*pla
 	if err != nil {
 		return nil, err
 	}
-	p := &place{owner: key(2000 + n), d: d, at: time.Now().Unix() - 1000}
+	p := &place{owner: key(2000 + n), d: d, now: time.Now().Unix() - 1000}
 	url := s.CloneURL(p.owner.PubKey(), d)
-	p.url = "http" + strings.TrimPrefix(g.url, "ws") + strings.TrimPrefix(url, s.WebURL())
-	return p, c.publish(ctx, sign(p.owner, p.at, nip34.KindRepository, "", nostr.Tag{"d", d}, nostr.Tag{"clone", url}, nostr.Tag{"relays", service}))
+	p.path = strings.TrimPrefix(url, s.WebURL())
+	p.url = p.at(g)
+	return p, c.publish(ctx, sign(p.owner, p.now, nip34.KindRepository, "", nostr.Tag{"d", d}, nostr.Tag{"clone", url}, nostr.Tag{"relays", service}))
 }
 
 // state is the next one.
@@ -43,8 +48,8 @@ func (p *place) state(refs map[string]gitwire.ObjectID) *nostr.Event {
 	for _, name := range slices.Sorted(maps.Keys(refs)) {
 		tags = append(tags, nostr.Tag{name, refs[name].String()})
 	}
-	p.at++
-	return sign(p.owner, p.at, nip34.KindState, "", tags...)
+	p.now++
+	return sign(p.owner, p.now, nip34.KindState, "", tags...)
 }
 
 // fill pushes a repository to a place.

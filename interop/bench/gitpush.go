@@ -148,7 +148,7 @@ func (x *ground) pushed(ctx context.Context, c, live *client, p *place, tip gitw
 // alone publishes an issue.
 func (x *ground) alone(ctx context.Context, c, live *client, p *place, i int, took *pushed) error {
 	at := strings.Join([]string{"30617", p.owner.PubKey().String(), p.d}, ":")
-	e := sign(p.owner, p.at, nip34.KindIssue, fmt.Sprint("an issue ", i), nostr.Tag{"a", at}, nostr.Tag{"p", p.owner.PubKey().String()})
+	e := sign(p.owner, p.now, nip34.KindIssue, fmt.Sprint("an issue ", i), nostr.Tag{"a", at}, nostr.Tag{"p", p.owner.PubKey().String()})
 	begun := time.Now()
 	if err := c.publish(ctx, e); err != nil {
 		return err

@@ -49,6 +49,7 @@ var parts = []struct {
 	{"j", "Repositories", (*world).repositories},
 	{"k", "Under attack", (*world).siege},
 	{"l", "Pages of code", (*world).pages},
+	{"m", "More than one machine", (*world).share},
 }
 
 // run does what the command line says; progress goes to w.
@@ -131,7 +132,7 @@ func parse(args []string, w io.Writer) (options, error) {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("no argument is taken, got %q", f.Args())
 	case strings.Trim(o.only, known+",") != "":
-		return o, fmt.Errorf("-only takes letters from a to l, got %q", o.only)
+		return o, fmt.Errorf("-only takes letters from a to m, got %q", o.only)
 	case o.renew && (o.only == "" || o.out == "-"):
 		return o, errors.New("-renew is for a page (-out) of which some parts are measured (-only)")
 	case o.events < leastSize:

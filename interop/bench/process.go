@@ -230,3 +230,11 @@ func (g *process) allocated(ctx context.Context) (int64, error) {
 
 // size is what /proc tells under that name, in bytes: VmRSS is the memory now, VmHWM the most so far.
 func (g *process) size(name string) int64 { return wire.MemoryOf(g.cmd.Process.Pid, name) }
+
+// kill ends it without warning.
+func (g *process) kill() {
+	g.ended.Do(func() {
+		_ = g.cmd.Process.Kill()
+		_ = g.cmd.Wait() // it was killed
+	})
+}
