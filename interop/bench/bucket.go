@@ -51,7 +51,7 @@ func (w *world) bucketServer(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	data, attributes := w.path("bucket"), w.path("bucket-attributes")
+	data, attributes := w.path("gateway-data"), w.path("gateway-attributes")
 	if err := errors.Join(os.MkdirAll(data, 0o700), os.MkdirAll(attributes, 0o700)); err != nil {
 		return "", err
 	}

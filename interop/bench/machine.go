@@ -11,7 +11,17 @@ import (
 
 // machine says what the figures were measured on.
 func machine() string {
-	return fmt.Sprintf("%d cores, %s, %s, %s/%s", runtime.GOMAXPROCS(0), processor(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	b, _ := os.ReadFile("/proc/loadavg") // where there is none, nothing is said of it
+	return fmt.Sprintf("%d cores, %s, %s, %s/%s", runtime.GOMAXPROCS(0), processor(), runtime.Version(), runtime.GOOS, runtime.GOARCH) + busy(string(b))
+}
+
+// busy tells how many processes ran in the minute before, by what the system says of its load, where more than one did.
+func busy(load string) string {
+	var x float64
+	if _, err := fmt.Sscan(load, &x); err != nil || x < 1 {
+		return ""
+	}
+	return fmt.Sprintf("; **other work shared it**: its load was %.1f before", x)
 }
 
 // processor is the model of the processor, where the system tells it.

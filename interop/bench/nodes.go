@@ -72,7 +72,7 @@ func (x *nodes) parted(ctx context.Context) (leader *bucketNode, others []*bucke
 	defer end()
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		if within.Err() != nil {
-			return nil, nil, fmt.Errorf("nodes that are level: %w", context.Cause(within))
+			return nil, nil, fmt.Errorf("nodes that are level: %w; %v leads, the others are %d", context.Cause(within), leader != nil, len(others))
 		}
 		leader, others = nil, nil
 		level, at := true, uint64(0)
@@ -84,7 +84,7 @@ func (x *nodes) parted(ctx context.Context) (leader *bucketNode, others []*bucke
 			if i == 0 {
 				at = s.Cluster.Position
 			}
-			level = level && s.Cluster.Fresh && s.Cluster.Position == at
+			level = level && (s.Cluster.Fresh || s.Cluster.Leads) && s.Cluster.Position == at
 			if s.Cluster.Leads {
 				leader = n
 			} else {

@@ -320,22 +320,32 @@ func (x *sharing) unseen(ctx context.Context, leader, g *bucketNode) error {
 	return nil
 }
 
-// rest counts what nodes ask the bucket while nothing happens.
+// rest counts what nodes ask the bucket for pushes, and while nothing happens.
 func (x *sharing) rest(ctx context.Context) error {
 	length := time.Duration(x.scaled(60, 2)) * time.Second
 	leader, others, err := x.parted(ctx)
 	if err != nil {
 		return err
 	}
+	asking, _ := x.requests()
+	pushed, _, err := x.pushes(ctx, []*process{leader.process, others[0].process, others[1].process})
+	if err != nil {
+		return err
+	}
+	asked, _ := x.requests()
+	x.report.add(line{what: "requests to the bucket of all three nodes for a push, with its state", measured: figures(float64(asked-asking) / float64(pushed+pushers))})
+	if _, _, err := x.parted(ctx); err != nil {
+		return err
+	}
 	x.say("%v at rest", length)
-	asked := []*way{leader.way, others[0].way}
+	ways := []*way{leader.way, others[0].way}
 	var before [2]int64
-	for i, v := range asked {
+	for i, v := range ways {
 		before[i] = v.all.Load()
 	}
 	time.Sleep(length)
 	for i, who := range []string{"the leader", "a follower"} {
-		n := asked[i].all.Load() - before[i]
+		n := ways[i].all.Load() - before[i]
 		x.report.add(line{what: "requests to the bucket at rest, " + who, measured: fmt.Sprintf("%.0f an hour (%d in %v)", float64(n)*float64(time.Hour)/float64(length), n, length)})
 	}
 	return nil
