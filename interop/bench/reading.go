@@ -55,13 +55,9 @@ var limits = []struct {
 	{row{"j", "the same from a server elsewhere", ""}, "eight are fetched at once, and what git takes for each on these processors is more than what waiting for the server saves."},
 	{row{"j", "", "cold, wall"}, "the other server shares the two processors, and takes nearly half of them; a loop of `git clone` beside it takes longer, as the row says."},
 	{row{"j", "", "the processors allow"}, "a repository is made in steps that wait for the disk and for the other server, and some at once hide most of that, not all."},
-	{row{"m", "events at once", ""}, "the leader, both followers, the object store and the clients share the processors, and each event is decided once and written three times; the graspd without a bucket has all of them to itself."},
-	{row{"m", "from OK at the leader", ""}, "OK waits for followers for 50 ms at most, and here each of them waits for a processor with all others."},
-	{row{"m", "clone of", "cold"}, "the pack is also checked by its hash, written and put in its place, on the same processors."},
-	{row{"m", "SIGTERM to the leader", "of 3"}, "the follower that takes over ends the connections of its clients, who connect again, and shares the processors with the process that ends."},
+	{row{"m", "clone of", "cold"}, "the pack is also checked by its hash, and written to the disk."},
+	{row{"m", "SIGTERM to the leader", "of 3"}, "where the time goes is not known yet."},
 	{row{"m", "SIGTERM to the leader", "failed"}, "the follower that takes over ends the connections of its own clients, with what they have just sent: they publish it again. Writes at other followers wait, and go to the new leader."},
-	{row{"m", "kill -9", ""}, "a follower tries after five seconds without a sign of the leader, and a random wait; here it shares the processors."},
-	{row{"m", "", "CPU of the leader"}, "the leader does what it does at rest, which comes in bursts."},
 }
 
 const (
