@@ -26,8 +26,10 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 	n.said.mu.Lock()
 	defer n.said.mu.Unlock()
 	own := n.cfg.with(s)
-	if n.follows {
+	if n.cfg.Member != nil {
 		own = n.cfg.Member.ownSettings().with(s)
+	}
+	if n.follows {
 		force, err := n.cfg.Member.inForce(own)
 		if err != nil {
 			n.log.Error("the settings stay as they were", "error", err)
