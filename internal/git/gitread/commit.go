@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -167,13 +169,16 @@ func (r *Reader) list(ctx context.Context, v Visit, from, not gitwire.ObjectID, 
 	if !not.IsZero() {
 		without = append(without, not)
 	}
-	l, err := once(ctx, r, key{v.Repo, what, from, not, most}, func() (commitList, error) { return r.walk(ctx, v, from, without, most, mainline) })
+	l, err := once(ctx, r, key{v.Repo, what, from, not, most}, func() (commitList, error) { return r.walk(ctx, v, []gitwire.ObjectID{from}, without, most, mainline) })
 	return l.ids, err
 }
 
 // walk has git find out what list returns.
-func (r *Reader) walk(ctx context.Context, v Visit, from gitwire.ObjectID, not []gitwire.ObjectID, most int, mainline bool) (l commitList, err error) {
-	in := append(from.AppendHex(nil), '\n')
+func (r *Reader) walk(ctx context.Context, v Visit, from, not []gitwire.ObjectID, most int, mainline bool) (l commitList, err error) {
+	var in []byte
+	for _, id := range from {
+		in = append(id.AppendHex(in), '\n')
+	}
 	for _, id := range not {
 		in = append(id.AppendHex(append(in, '^')), '\n')
 	}
@@ -194,9 +199,60 @@ func (r *Reader) walk(ctx context.Context, v Visit, from gitwire.ObjectID, not [
 // Led reports whether tips lead to a commit. They are those of a generation of the refs: of another one there are others.
 func (r *Reader) Led(ctx context.Context, v Visit, tips []gitwire.ObjectID, generation uint64, to gitwire.ObjectID) (bool, error) {
 	l, err := once(ctx, r, key{repo: v.Repo, what: "led", a: to, n: int(generation)}, func() (commitList, error) {
-		return r.walk(ctx, v, to, tips, 1, false)
+		return r.walk(ctx, v, []gitwire.ObjectID{to}, tips, 1, false)
 	})
 	return err == nil && len(l.ids) == 0, err
+}
+
+// MostNamed is how many commits Named looks for at the most.
+const MostNamed = 20
+
+// Named returns the commits to which tips lead and whose ids begin with names of 7 to 12 hexadecimal digits, by these names: those of the first MostNamed
+// with which the id of one commit alone begins.
+func (r *Reader) Named(ctx context.Context, v Visit, names []string, tips []gitwire.ObjectID) (map[string]gitwire.ObjectID, error) {
+	names = names[:min(len(names), MostNamed)]
+	var found []gitwire.ObjectID
+	err := r.ask(ctx, v, func(a *asking) (err error) {
+		found, err = a.git.Commits(names...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]gitwire.ObjectID{}
+	for i, id := range found {
+		if !id.IsZero() {
+			known[names[i]] = id
+		}
+	}
+	beside, err := r.beside(ctx, v, slices.Collect(maps.Values(known)), tips)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(known, func(_ string, id gitwire.ObjectID) bool { return beside[id] })
+	return known, nil
+}
+
+// beside returns those of some commits to which tips do not lead. Where many other commits lie beside the tips, it may count all as such.
+func (r *Reader) beside(ctx context.Context, v Visit, some, tips []gitwire.ObjectID) (map[gitwire.ObjectID]bool, error) {
+	not := map[gitwire.ObjectID]bool{}
+	some = slices.DeleteFunc(some, func(id gitwire.ObjectID) bool { return slices.Contains(tips, id) })
+	if len(some) == 0 {
+		return not, nil
+	}
+	l, err := r.walk(ctx, v, some, tips, MostCommits, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range l.ids {
+		not[id] = true
+	}
+	if len(l.ids) == MostCommits {
+		for _, id := range some {
+			not[id] = true
+		}
+	}
+	return not, nil
 }
 
 // Commits returns the newest commits that from leads to and not, which may be zero, does not: at most so many, and never more than MostCommits.

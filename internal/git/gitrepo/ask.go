@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/graspd/graspd/internal/git/gitproc"
@@ -102,6 +104,27 @@ func (a *Asking) Read(most int64, ids ...gitwire.ObjectID) ([]Object, error) {
 				return nil
 			})
 		}
+	}
+	return all, a.answers()
+}
+
+// short matches what may be the beginning of the id of a commit.
+var short = regexp.MustCompile(`^[0-9a-f]{7,12}$`)
+
+// Commits returns the commits whose ids begin with 7 to 12 hexadecimal digits, in the order of these beginnings: a zero id where no commit has it, or
+// several have.
+func (a *Asking) Commits(beginnings ...string) ([]gitwire.ObjectID, error) {
+	all := make([]gitwire.ObjectID, len(beginnings))
+	for i, digits := range beginnings {
+		if !short.MatchString(digits) {
+			continue
+		}
+		a.x.commit(digits, func(o object) (err error) {
+			if o.kind == "commit" && strings.HasPrefix(o.name, digits) { // else git has found a ref of that name, or a tag
+				all[i], err = gitwire.ParseObjectID(o.name)
+			}
+			return err
+		})
 	}
 	return all, a.answers()
 }

@@ -29,6 +29,7 @@ type expected struct {
 
 // object is what git says of one. The zero value is one that is not there.
 type object struct {
+	name     string // its id, as git writes it
 	kind     string // "" for what is not there
 	size     int64
 	contents []byte // only until the next answer
@@ -49,6 +50,12 @@ func (x *inspection) ask(command string, id gitwire.ObjectID, suffix string, e e
 	x.questions.write(func(b []byte) []byte {
 		return append(append(id.AppendHex(append(b, command...)), suffix...), '\n')
 	})
+}
+
+// commit asks for the one commit whose id begins with digits, which the caller has looked at.
+func (x *inspection) commit(digits string, take func(object) error) {
+	x.expected = append(x.expected, expected{take: take})
+	x.questions.write(func(b []byte) []byte { return append(append(append(b, "info "...), digits...), "^{commit}\n"...) })
 }
 
 // round ends the questions of this round, and calls then when all of them are answered. If then asks nothing, the inspection is over.
@@ -103,14 +110,14 @@ func answer(b []byte, contents bool) (o object, size int, err error) {
 		return o, 0, nil
 	}
 	size = len(line) + 1
-	if bytes.HasSuffix(line, []byte(" missing")) {
+	if bytes.HasSuffix(line, []byte(" missing")) || bytes.HasSuffix(line, []byte(" ambiguous")) {
 		return o, size, nil
 	}
 	words := strings.Split(string(line), " ")
 	if len(words) != 3 {
 		return o, 0, fmt.Errorf("git said %q of an object", line)
 	}
-	o.kind = words[1]
+	o.name, o.kind = words[0], words[1]
 	if o.size, err = strconv.ParseInt(words[2], 10, 64); err != nil || o.size < 0 {
 		return o, 0, fmt.Errorf("git said %q of an object", line)
 	}

@@ -117,7 +117,14 @@ func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.
 			return nil, err
 		}
 	}
-	if x.content, err = p.item(ctx, k, e, is, commits, part); err != nil {
+	left, texts := k.b.left, k.b.texts
+	if x.content, err = p.item(ctx, k, e, is, commits, part); err == nil && len(k.b.short.asked) > 0 {
+		if err = k.lookUp(ctx, p, from); err == nil {
+			k.b.left, k.b.texts = left, texts
+			x.content, err = p.item(ctx, k, e, is, commits, part)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	return p.render(x)

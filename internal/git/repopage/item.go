@@ -23,6 +23,7 @@ const (
 	mostText     = 24 << 10  // bytes of one of these
 	mostTexts    = 256 << 10 // bytes of all texts of a page
 	stepsOfEvent = 34
+	fullID       = 40  // digits of the shortest id that is whole
 	patchPerStep = 100 // bytes of a patch that are read in one step
 )
 
@@ -67,7 +68,12 @@ func (p *Pages) item(ctx context.Context, k *known, e *nostr.Event, is standing,
 	call := p.people(s, b)
 	left := mostTexts
 	options := call.options()
-	options.Place, options.Commit = k.path, func(id string) string { return k.path + "/commit/" + id }
+	options.Place, options.Commit = k.path, func(id string) string {
+		if len(id) < fullID {
+			return b.short.url(id)
+		}
+		return k.path + "/commit/" + id
+	}
 	text := func(src string, most int) template.HTML {
 		if strings.TrimSpace(src) == "" {
 			return ""

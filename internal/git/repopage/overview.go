@@ -92,10 +92,11 @@ type bill struct {
 	visitor    *front.Visitor
 	most, left int
 	texts      int // steps that are left for rendering texts
+	short      shortIDs
 }
 
 func (p *Pages) bill(visitor *front.Visitor) *bill {
-	return &bill{visitor, p.Work, p.Work, mostRendered}
+	return &bill{visitor: visitor, most: p.Work, left: p.Work, texts: mostRendered}
 }
 
 func (b *bill) charge(steps int) error {

@@ -26,12 +26,15 @@ type reviewed struct {
 	a     nostr.Tag
 	repo  *repotest.Repository
 	asked int
+	later time.Duration // than it is
 }
 
 func newReviewed(t *testing.T, imported string) *reviewed {
 	t.Helper()
 	w := &reviewed{repo: repotest.New(t, imported)}
-	w.world = newWorld(t, "", func(c *repopage.Config) { c.Code = gitread.New(w.repo.Disk, time.Now) })
+	w.world = newWorld(t, "", func(c *repopage.Config) {
+		c.Code, c.Now = gitread.New(w.repo.Disk, time.Now), func() time.Time { return time.Now().Add(w.later) }
+	})
 	w.of, w.a = tool(w.world)
 	return w
 }

@@ -15,7 +15,7 @@ import (
 const (
 	textsBytes   = 24 << 20
 	keptTime     = 10 * time.Second // for which pages stay that show what may change
-	textsNamed   = time.Minute      // for which a text stays that names people or events, as these get other names or go
+	textsNamed   = time.Minute      // for which a text stays that names people, events or short ids, as these get other names or go
 	mostRendered = 100_000          // steps for the texts of one page; the texts beyond are shown as they were written
 	textsOfEntry = 300              // bytes of a text that is kept, beside its HTML
 )
@@ -43,7 +43,7 @@ func (p *Pages) markdown(ctx context.Context, b *bill, src string, o markdown.Op
 	if o.Anchors == "" && strings.Contains(src, "[^") { // footnotes, beside those of other texts
 		o.Anchors = fmt.Sprintf("n%x-", key[:4])
 	}
-	ended := false
+	ended, seen, open := false, b.short.seen, b.short.open
 	o.Charge = func(steps int) error {
 		b.visitor.Charge(steps)
 		b.texts -= steps
@@ -54,10 +54,10 @@ func (p *Pages) markdown(ctx context.Context, b *bill, src string, o markdown.Op
 		return nil
 	}
 	html, end := markdown.HTML(src, o), time.Time{}
-	if strings.Contains(src, "nostr:") {
+	if strings.Contains(src, "nostr:") || b.short.seen > seen {
 		end = now.Add(textsNamed)
 	}
-	if !ended {
+	if !ended && b.short.open == open {
 		p.texts.put(key, html, end)
 	}
 	return html

@@ -41,7 +41,8 @@ type Options struct {
 	// Reference returns what to show for a name of NIP-19 (npub1…, nevent1…, …), and the URL that it leads to, "" for none. Without a
 	// Reference the name is cut and has no link.
 	Reference func(name string) (shown, url string)
-	// Commit returns the URL of the commit with a full id that a text names. With a nil Commit the id stays as it is.
+	// Commit returns the URL of the commit that a text names by its full id, or by the first 7 to 12 digits. With "", and with a nil Commit, the id
+	// stays as it is.
 	Commit func(id string) string
 	// Charge hears of the work while it is done, in steps as a store.Meter counts them. When it fails, HTML ends the work and shows the text
 	// as it was written. Nil does not fail.

@@ -18,7 +18,12 @@ func TestMarkdown(t *testing.T) {
 	npub := "npub1" + strings.Repeat("q", 58)
 	commit := strings.Repeat("0123456789", 4)
 	o := markdown.Options{
-		Commit:    func(id string) string { return "/c/" + id },
+		Commit: func(id string) string {
+			if len(id) < 40 && id != commit[:7] && id != commit[:12] {
+				return ""
+			}
+			return "/c/" + id
+		},
 		Link:      func(s string) string { return "/blob/" + s },
 		Reference: func(name string) (string, string) { return "<Ann> " + name[:8], "/p/" + name },
 	}
@@ -54,7 +59,10 @@ func TestMarkdown(t *testing.T) {
 		"a_b_c *d **e** f* * g ****":                            "<p>a_b_c <em>d <strong>e</strong> f</em> * g ****</p>\n",
 		"(www.x.example) ~~~www.x.example":                      `<p>(<a href="http://www.x.example" rel="nofollow noreferrer ugc">www.x.example</a>) ~~~<a href="http://www.x.example" rel="nofollow noreferrer ugc">www.x.example</a></p>` + "\n",
 		"in " + commit + ", not x" + commit:                     `<p>in <a href="/c/` + commit + `">0123456789</a>, not x` + commit + "</p>\n",
-		"`" + commit + "` 0123456":                              "<p><code>" + commit + "</code> 0123456</p>\n",
+		"`" + commit + "` 0123457 `0123456`":                    "<p><code>" + commit + "</code> 0123457 <code>0123456</code></p>\n",
+		"in 0123456, not 01234567 x0123456 012345":              `<p>in <a href="/c/0123456">0123456</a>, not 01234567 x0123456 012345</p>` + "\n",
+		"<b>x</b> 012345678901\n0123456":                        `<p>x <a href="/c/012345678901">0123456789</a>` + "\n" + `<a href="/c/0123456">0123456</a></p>` + "\n",
+		"[0123456](a.md) 0123456789012":                         `<p><a href="/blob/a.md" rel="nofollow noreferrer ugc">0123456</a> 0123456789012</p>` + "\n",
 		"- [x] done":                                            "<ul>\n<li><span role=\"img\" aria-label=\"done\">☑</span> done</li>\n</ul>\n",
 	} {
 		if got := string(markdown.HTML(in, o)); got != want {
@@ -64,7 +72,7 @@ func TestMarkdown(t *testing.T) {
 	if got := string(markdown.HTML("[x](a.md) nostr:"+npub, markdown.Options{Heading: 2})); got != "<p>x npub1qqqqqqq…</p>\n" {
 		t.Errorf("without options: %q", got)
 	}
-	if got := string(markdown.HTML(commit, markdown.Options{})); got != "<p>"+commit+"</p>\n" {
+	if got := string(markdown.HTML("0123456 "+commit, markdown.Options{})); got != "<p>0123456 "+commit+"</p>\n" {
 		t.Errorf("a commit without a page: %q", got)
 	}
 	if got := string(markdown.HTML("# a\n## b", markdown.Options{Heading: 6})); got != "<h6>a</h6>\n<h6>b</h6>\n" {

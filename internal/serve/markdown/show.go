@@ -205,7 +205,10 @@ func (s shower) show(w util.BufWriter, name string) {
 	shown, url := name[:min(len(name), 12)]+"…", ""
 	if commit.MatchString(name) {
 		if shown = name; s.Commit != nil {
-			shown, url = name[:10], s.Commit(name)
+			url = s.Commit(name)
+		}
+		if url != "" {
+			shown = name[:min(len(name), 10)]
 		}
 	} else if s.Reference != nil {
 		shown, url = s.Reference(name)

@@ -17,7 +17,7 @@ type tamer struct {
 	m *meter
 }
 
-// reference is a name of NIP-19 in a text, or the full id of a commit.
+// reference is a name of NIP-19 in a text, or the id of a commit, or the beginning of one that Commit knows.
 type reference struct {
 	ast.BaseInline
 	name string
@@ -28,11 +28,14 @@ var kindReference = ast.NewNodeKind("Reference")
 func (*reference) Kind() ast.NodeKind              { return kindReference }
 func (r *reference) Dump(source []byte, level int) { ast.DumpHelper(r, source, level, nil, nil) }
 
-// named matches a name of NIP-19 as clients write it into texts (NIP-21, NIP-27), and commit the full id of a commit.
+// named matches a name of NIP-19 as clients write it into texts (NIP-21, NIP-27), and the id of a commit; commit matches an id alone. A short one has
+// at most mostShort digits.
 var (
-	named  = regexp.MustCompile(`nostr:((?:npub|nprofile|note|nevent|naddr)1[02-9ac-hj-np-z]{20,1000})|\b([0-9a-f]{40}(?:[0-9a-f]{24})?)\b`)
-	commit = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+	named  = regexp.MustCompile(`nostr:((?:npub|nprofile|note|nevent|naddr)1[02-9ac-hj-np-z]{20,1000})|\b([0-9a-f]{40}(?:[0-9a-f]{24})?|[0-9a-f]{7,12})\b`)
+	commit = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{7,12})$`)
 )
+
+const mostShort = 12
 
 // Transform implements parser.ASTTransformer.
 func (t tamer) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
@@ -71,12 +74,12 @@ func (t tamer) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
 	}
 	for _, n := range texts {
 		t.m.spend(1 + n.Segment.Len()/4)
-		split(n, source)
+		t.split(n, source)
 	}
 }
 
-// split makes the names in a text nodes of their own.
-func split(n *ast.Text, source []byte) {
+// split makes the names in a text nodes of their own. What may be a short id and names no commit stays text.
+func (t tamer) split(n *ast.Text, source []byte) {
 	all := named.FindAllSubmatchIndex(n.Segment.Value(source), -1)
 	if len(all) == 0 {
 		return
@@ -84,10 +87,14 @@ func split(n *ast.Text, source []byte) {
 	parent, from := n.Parent(), n.Segment.Start
 	begin := from
 	for _, at := range all {
+		name := string(source[from+max(at[2], at[4]) : from+max(at[3], at[5])])
+		if len(name) <= mostShort && (t.Commit == nil || t.Commit(name) == "") {
+			continue
+		}
 		if s := text.NewSegment(begin, from+at[0]); !s.IsEmpty() {
 			parent.InsertBefore(parent, n, ast.NewTextSegment(s))
 		}
-		parent.InsertBefore(parent, n, &reference{name: string(source[from+max(at[2], at[4]) : from+max(at[3], at[5])])})
+		parent.InsertBefore(parent, n, &reference{name: name})
 		begin = from + at[1]
 	}
 	n.Segment = text.NewSegment(begin, n.Segment.Stop) // the last part keeps the line break
