@@ -85,8 +85,13 @@ func TestArchives(t *testing.T) {
 	}
 	page := w.ask(t, "GET", "/archive/nothing.tar.gz", "", "Accept", "text/html,*/*;q=0.8")
 	if page.status != 404 || !strings.HasPrefix(page.head.Get("Content-Type"), "text/html") || !strings.Contains(page.body, "There is no such archive here") ||
-		!strings.Contains(page.body, "no such branch, tag or commit") || !strings.Contains(page.body, `<a href="/">All repositories of git.example.org</a>`) {
+		!strings.Contains(page.body, "no such branch, tag or commit") || !strings.Contains(page.body, `<a href="/">All repositories of git.example.org</a>`) ||
+		!strings.Contains(page.body, `<nav aria-label="Repository"><ul>`+"\n"+`<li><a href="`+path("r")+`">r</a></li>`) {
 		t.Errorf("in a browser: %d %v %s", page.status, page.head, page.body)
+	}
+	nobody := w.askURL(t, "GET", "http://"+w.addr+path("nobodys")+"/archive/trunk.tar.gz", "", "Accept", "text/html")
+	if nobody.status != 404 || !strings.Contains(nobody.body, "All repositories") || strings.Contains(nobody.body, "<nav") {
+		t.Errorf("of a repository that is not here: %d %s", nobody.status, nobody.body)
 	}
 	if text := w.ask(t, "GET", "/archive/nothing.tar.gz", "", "Accept", "*/*"); text.body != "404 not found: there is no such branch, tag or commit here\n" {
 		t.Errorf("for everybody else: %q", text.body)

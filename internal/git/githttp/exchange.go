@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/base/fair"
+	"github.com/graspd/graspd/internal/base/safetext"
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/protocol/gitwire"
 	"github.com/graspd/graspd/internal/protocol/grasp"
 	"github.com/graspd/graspd/internal/protocol/nip34"
 	"github.com/graspd/graspd/internal/serve/front"
+	"github.com/graspd/graspd/internal/serve/web"
 )
 
 // exchange is one request and its answer.
@@ -32,10 +34,13 @@ type exchange struct {
 	version  gitwire.Version
 	lfs      bool          // git-lfs asks, and not git
 	archives bool          // an archive is asked for, and nothing of git's
+	ways     []web.Way     // from a page that says that it is not there: to the repository, which is known
 	units    *fair.Grant   // of memory
 	lent     *bufio.Reader // from readers; nil is none
 	began    time.Time     // when the whole request for a pack had been read
 }
+
+const mostWay = 200 // bytes of the name of a way
 
 // failure is an answer that is no part of git's protocol.
 type failure struct {
@@ -134,7 +139,10 @@ func (x *exchange) choose(rest string) (func() error, error) {
 	}
 	if name, ok := archiveIn(rest); ok {
 		x.archives = true
-		return func() error { return x.archive(name) }, x.allow(http.MethodGet, http.MethodHead)
+		return func() error {
+			x.ways = []web.Way{{Path: strings.TrimSuffix(x.req.URL.EscapedPath(), rest), Name: safetext.Line(safetext.Escape(x.of.D), mostWay)}}
+			return x.archive(name)
+		}, x.allow(http.MethodGet, http.MethodHead)
 	}
 	return nil, &failure{status: http.StatusForbidden, text: dumb}
 }
@@ -195,7 +203,7 @@ func (x *exchange) fail(f *failure) {
 	case x.lfs:
 		failLFS(x.w, f)
 	case x.archives && f.status == http.StatusNotFound:
-		x.look.Missing(x.w, x.req, x.name, x.base+"/", "There is no such archive here", f.text)
+		x.look.Missing(x.w, x.req, x.name, x.base+"/", "There is no such archive here", f.text, x.ways...)
 	default:
 		http.Error(x.w, fmt.Sprint(f.status, " ", f.text), f.status)
 	}

@@ -111,17 +111,18 @@ func (p *Pages) takes(req *http.Request) bool {
 	case len(parts) == 3:
 		return true
 	}
-	section, _, _ := strings.Cut(parts[3], "/")
-	return isPage(parts[3]) || typed(req.Header, section)
+	return isPage(parts[3]) || typed(req.Header, parts[3])
 }
 
 // ofGit are the first names of paths below a repository that are git's.
-var ofGit = []string{"info", "objects", "refs", "HEAD", "git-upload-pack", "git-receive-pack", "archive"}
+var ofGit = []string{"info", "objects", "refs", "HEAD", "git-upload-pack", "git-receive-pack"}
 
-// typed reports whether a browser asks for what is neither a page nor git's: the reader gets a page that leads home. No client of git names HTML.
-func typed(h http.Header, section string) bool {
+// typed reports whether a browser asks for what is neither a page nor git's nor an archive: the reader gets a page that leads home. No client of git
+// names HTML.
+func typed(h http.Header, rest string) bool {
 	page, named := web.Accepts(h, "text/html")
-	return named && page > 0 && !slices.Contains(ofGit, section)
+	section, _, _ := strings.Cut(rest, "/")
+	return named && page > 0 && !slices.Contains(ofGit, section) && !(section == "archive" && strings.HasSuffix(rest, ".tar.gz"))
 }
 
 // reads reports whether a client takes a page or a feed.

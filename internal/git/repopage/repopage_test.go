@@ -274,6 +274,8 @@ func TestPathsAndErrors(t *testing.T) {
 		{"GET", path + "/objects/info/packs", browser, "somebody else's", 418},
 		{"GET", path + "/HEAD", browser, "somebody else's", 418},
 		{"GET", path + "/archive/main.tar.gz", browser, "somebody else's", 418},
+		{"GET", path + "/archive/main.zip", browser, "There is no such page here", 404},
+		{"GET", path + "/archive/main.zip", "", "somebody else's", 418},
 		{"GET", path + "/wiki", browser, `<li><a href="` + path + `">tool</a></li>`, 404},
 		{"GET", "/git" + pathOf(address(2, "tool")) + "/wiki", browser, `<a href="/git/">All repositories`, 404},
 		{"GET", "/git" + pathOf(address(3, "waits")) + "/wiki", browser, `<a href="/git/">All repositories`, 404},
