@@ -12,14 +12,14 @@ import (
 )
 
 // open starts a browser of that width and height with one empty page.
-func open(t *testing.T, width, height int) context.Context {
+func open(t *testing.T, width, height int, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	name := chromium(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox, chromedp.WindowSize(width, height),
 		chromedp.WSURLReadTimeout(2*time.Minute))
-	ctx, cancel = chromedp.NewExecAllocator(ctx, o...)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(o, more...)...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)

@@ -30,7 +30,7 @@ import (
 )
 
 // TestStory: from an empty relay to a pull request that is merged by the commands that its page names, as people see it on a desktop and on a phone.
-// Events and pushes are those that ngit makes. STORY names the folder, seen from this one, of the pictures in docs/STORY.md.
+// Events and pushes are those that ngit makes. Where Caddy is installed, all of them come by TLS through it, with deploy/Caddyfile. STORY names the folder, seen from this one, of the pictures in docs/STORY.md.
 func TestStory(t *testing.T) {
 	s := newStory(t)
 	s.see("empty", "/", 960, "main > section:nth-of-type(3)", "ngit init --grasp-server git.example.org --defaults", "git push", "None yet.")
@@ -44,13 +44,19 @@ func TestStory(t *testing.T) {
 
 	s.merge(at)
 	s.see("merged", at, 760, "body", "merged", "All of it is in main.", "2 files changed")
+	if out, err := exec.CommandContext(t.Context(), s.program, "status", "--admin", s.admin).CombinedOutput(); err != nil {
+		t.Errorf("graspd status: %v\n%s", err, out)
+	}
 }
 
 // story is a relay that begins empty, and two people.
 type story struct {
 	t             *testing.T
 	page          context.Context
-	home, path    string // where the relay listens, and the path of the repository
+	home, path    string // where people reach the relay, and the path of the repository
+	program       string // graspd
+	admin         string // the relay's private listener
+	trusted       string // the file with the authority of home's certificate; "" where that has none
 	relay         *wire.Client
 	owner, author nostr.SecretKey
 	at            int64 // of the event before
@@ -58,17 +64,20 @@ type story struct {
 	dir           string // the owner's clone
 }
 
-var listens = regexp.MustCompile(`listens on ws://(\S+)`)
+var (
+	listens = regexp.MustCompile(`listens on ws://(\S+)`)
+	private = regexp.MustCompile(`status at (http://[^/]+)/`)
+)
 
 func newStory(t *testing.T) *story {
 	t.Helper()
-	s := &story{t: t, page: open(t, 1000, 760), owner: testkit.Key(1), author: testkit.Key(2), at: time.Now().Unix() - 3600, dir: filepath.Join(t.TempDir(), "greet")}
-	program := filepath.Join(t.TempDir(), "graspd")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", program, "./cmd/graspd").CombinedOutput(); err != nil {
+	s := &story{t: t, page: open(t, 1000, 760, chromedp.IgnoreCertErrors), owner: testkit.Key(1), author: testkit.Key(2), at: time.Now().Unix() - 3600, dir: filepath.Join(t.TempDir(), "greet")}
+	s.program = filepath.Join(t.TempDir(), "graspd")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", s.program, "./cmd/graspd").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var log bytes.Buffer
-	run := exec.Command(program, "serve", "--domain", "git.example.org", "--listen", "127.0.0.1:0", "--admin-listen=", "--data", t.TempDir(), "--disk-floor", "0", "--sync=false")
+	run := exec.Command(s.program, "serve", "--domain", "git.example.org", "--trusted-proxies", "127.0.0.1", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data", t.TempDir(), "--disk-floor", "0", "--sync=false")
 	run.Stderr = &log
 	out, err := run.StdoutPipe()
 	if err == nil {
@@ -82,12 +91,18 @@ func newStory(t *testing.T) *story {
 			t.Errorf("graspd: %v\n%s", err, log.String())
 		}
 	})
-	for lines := bufio.NewScanner(out); s.home == "" && lines.Scan(); {
+	at := ""
+	for lines := bufio.NewScanner(out); (at == "" || s.admin == "") && lines.Scan(); {
 		if m := listens.FindStringSubmatch(lines.Text()); m != nil {
-			s.home = "http://" + m[1]
+			at = m[1]
+		}
+		if m := private.FindStringSubmatch(lines.Text()); m != nil {
+			s.admin = m[1]
 		}
 	}
-	if s.relay, err = wire.Dial(t.Context(), "ws"+strings.TrimPrefix(s.home, "http")); err != nil {
+	s.home = "http://" + at
+	authorities := s.front(at)
+	if s.relay, err = wire.DialTrusting(t.Context(), "ws"+strings.TrimPrefix(s.home, "http"), authorities); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.relay.CloseNow)
@@ -254,7 +269,7 @@ func (s *story) git(dir string, args ...string) string {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), "git", append([]string{"-c", "url." + s.home + "/.insteadOf=https://git.example.org/"}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0",
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0", "GIT_SSL_CAINFO="+s.trusted,
 		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.org", "GIT_MERGE_AUTOEDIT=no")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
