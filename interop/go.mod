@@ -14,6 +14,7 @@ require (
 	github.com/graspd/graspd v0.0.0
 	github.com/minio/minio-go/v7 v7.1.0
 	github.com/nbd-wtf/go-nostr v0.52.3
+	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 )
 
@@ -80,7 +81,6 @@ require (
 	go.etcd.io/bbolt v1.4.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.10.0 // indirect
 	gopkg.in/warnings.v0 v0.1.2 // indirect

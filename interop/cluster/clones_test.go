@@ -38,11 +38,11 @@ func (p *people) failure(of *tally, doing string, m *machine, since time.Time, s
 	}
 }
 
-// pushesTo pushes commits to random nodes until ctx ends.
-func (p *people) pushesTo(ctx context.Context, n int, r *repository) {
+// pushesTo pushes commits to random nodes until ctx ends. Nobody else pushes to any of the repositories.
+func (p *people) pushesTo(ctx context.Context, n int, of ...*repository) {
 	dice := rand.New(rand.NewPCG(uint64(n), 4))
 	for ctx.Err() == nil {
-		p.push(ctx, dice, r)
+		p.push(ctx, dice, of[dice.IntN(len(of))])
 		time.Sleep(100 * time.Millisecond)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 // repository is a repository of an owner, to which somebody pushes. One goroutine at a time uses it.
 type repository struct {
+	owner   nostr.SecretKey
 	d, dir  string
 	service grasp.Service
 
@@ -34,7 +35,7 @@ func newRepository(t *testing.T, d string) *repository {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &repository{d: d, dir: t.TempDir(), service: s, at: time.Now().Unix() - 1000}
+	r := &repository{owner: owner, d: d, dir: t.TempDir(), service: s, at: time.Now().Unix() - 1000}
 	if out, err := git(t.Context(), r.dir, "init", "-q", "-b", "main"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -52,7 +53,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 }
 
 func (r *repository) url(m *machine) string {
-	return "http://" + m.listen + strings.TrimPrefix(r.service.CloneURL(owner.PubKey(), r.d), r.service.WebURL())
+	return "http://" + m.listen + strings.TrimPrefix(r.service.CloneURL(r.owner.PubKey(), r.d), r.service.WebURL())
 }
 
 // publishes publishes an event until a machine says OK to it, and reports whether it did before ctx ended.
@@ -74,8 +75,8 @@ func publishes(ctx context.Context, m *machine, e *nostr.Event) bool {
 
 // announcement is the event that announces the repository.
 func (r *repository) announcement() *nostr.Event {
-	return testkit.Sign(owner, r.at, nip34.KindRepository, "", nostr.Tag{"d", r.d}, nostr.Tag{"name", r.d},
-		nostr.Tag{"clone", r.service.CloneURL(owner.PubKey(), r.d)}, nostr.Tag{"relays", r.service.RelayURL().String()})
+	return testkit.Sign(r.owner, r.at, nip34.KindRepository, "", nostr.Tag{"d", r.d}, nostr.Tag{"name", r.d},
+		nostr.Tag{"clone", r.service.CloneURL(r.owner.PubKey(), r.d)}, nostr.Tag{"relays", r.service.RelayURL().String()})
 }
 
 // pushes announces the repository and pushes commits until ctx ends.
@@ -100,7 +101,7 @@ func (r *repository) commit(ctx context.Context, t *testing.T) (tip string, stat
 		}
 	}
 	tip, err := git(ctx, r.dir, "rev-parse", "HEAD")
-	return tip, testkit.Sign(owner, r.at+r.made, nip34.KindState, "", nostr.Tag{"d", r.d}, nostr.Tag{"refs/heads/main", tip}, nostr.Tag{"HEAD", "ref: refs/heads/main"}), err == nil
+	return tip, testkit.Sign(r.owner, r.at+r.made, nip34.KindState, "", nostr.Tag{"d", r.d}, nostr.Tag{"refs/heads/main", tip}, nostr.Tag{"HEAD", "ref: refs/heads/main"}), err == nil
 }
 
 // push makes a commit and pushes it, once.

@@ -53,7 +53,7 @@ func runMain(m *testing.M) int {
 // machine runs one graspd with a bucket, and starts it again when it ends, as a service manager does.
 type machine struct {
 	t             *testing.T
-	dir, bucket   string // the data directory; where the bucket is
+	dir, bucket   string // the data directory; where the bucket is, "" for none
 	listen, admin string
 	more          []string // of its command line
 	logs          lockedBuffer
@@ -121,7 +121,11 @@ func (m *machine) supervise() {
 			m.mu.Unlock()
 			return
 		}
-		m.process = exec.Command(binary, append([]string{"serve", "--sync=false", "--listen", m.listen, "--admin-listen", m.admin, "--data", m.dir, "--domain", domain, "--disk-floor", "0", "--bucket", m.bucket}, m.more...)...)
+		args := append([]string{"serve", "--sync=false", "--listen", m.listen, "--admin-listen", m.admin, "--data", m.dir, "--domain", domain, "--disk-floor", "0"}, m.more...)
+		if m.bucket != "" {
+			args = append(args, "--bucket", m.bucket)
+		}
+		m.process = exec.Command(binary, args...)
 		m.process.Stdout, m.process.Stderr = &m.logs, &m.logs
 		if err := m.process.Start(); err != nil {
 			m.t.Error(err)

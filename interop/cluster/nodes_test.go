@@ -47,10 +47,9 @@ type leading struct {
 	changes        int // how often somebody began to lead
 }
 
-func newNodes(t *testing.T, s *server, n int) *nodes {
+func newNodes(t *testing.T, s *server, prefix string, n int) *nodes {
 	t.Helper()
 	ns := &nodes{t: t, sights: make([]sight, n), leads: leading{last: time.Now()}}
-	prefix := newPrefix()
 	for range n {
 		p, address := newProxy(t, s.address)
 		ns.proxies = append(ns.proxies, p)

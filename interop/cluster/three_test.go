@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -122,11 +123,13 @@ func (x *chaos) cut(d time.Duration, which ...int) {
 }
 
 // TestThreeNodes: three nodes share a bucket behind bad proxies while people publish, read, follow, push and clone at them, and all kinds of things
-// happen to them. Nothing that heard OK is missing where it did, no connection reads backwards, and no clone fails at a node that is well; in the
+// happen to them. With -repositories, their bucket is made of a data directory that has so many. Nothing that heard OK is missing where it did, no connection reads backwards, and no clone fails at a node that is well; in the
 // end all nodes are level and sound, and have all.
 func TestThreeNodes(t *testing.T) {
 	s := begin(t)
-	ns := newNodes(t, s, 3)
+	prefix := newPrefix()
+	before := madeBefore(t, s, prefix)
+	ns := newNodes(t, s, prefix, 3)
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	var watching, all sync.WaitGroup
@@ -156,8 +159,11 @@ func TestThreeNodes(t *testing.T) {
 	}
 	for n, r := range repositories {
 		all.Go(func() { p.pushesTo(ctx, n, r) })
-		all.Go(func() { p.clones(ctx, n, repositories...) })
+		all.Go(func() { p.clones(ctx, n, slices.Concat(repositories, before)...) })
 		all.Go(func() { p.reads(ctx, n, repositories...) })
+	}
+	if len(before) > 0 {
+		all.Go(func() { p.pushesTo(ctx, len(repositories), before...) })
 	}
 	ns.mu.Lock()
 	ns.leads = leading{last: time.Now(), term: ns.leads.term}
@@ -184,6 +190,7 @@ func TestThreeNodes(t *testing.T) {
 	unwatch()
 	watching.Wait()
 	p.settled(t, repositories)
+	p.allThere(t, before)
 	ns.sound(t, s)
 
 	requests := int64(0)
