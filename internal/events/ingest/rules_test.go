@@ -75,6 +75,39 @@ func TestDeniedAuthor(t *testing.T) {
 	})
 }
 
+// TestOldRefusalsAreNotRememberedByNewRules: a copy of what the old rules refused may wait for the writer while rules come that allow it, and the
+// store forgets the refusal all the same.
+func TestOldRefusalsAreNotRememberedByNewRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{})
+		defer w.end()
+		p, now := w.peer("a"), time.Now()
+		repo := announcement(1, "tool", now)
+		w.want(w.publish(w.client(), repo), policy.Accept)
+		w.setRules(denying(t, 2))
+		e := issue(2, repo, now, "refused")
+		w.want(w.fetch(p, e), policy.Refuse)
+
+		set := make(chan error, 1)
+		var again <-chan policy.Verdict
+		err := w.door.Exclusively(t.Context(), "", func(x *ingest.Exclusive) error {
+			again = w.submit(p, e, store.Catchup)
+			time.Sleep(time.Millisecond) // it is looked up
+			go func() { set <- w.door.SetRules(t.Context(), denying(t)) }()
+			time.Sleep(time.Minute) // the batch of this work takes nothing more
+			return x.SetRow("row", []byte("value"))
+		})
+		if err := errors.Join(err, <-set); err != nil {
+			t.Fatal(err)
+		}
+		w.want(<-again, policy.Refuse)
+		if k := w.known(e); k.State != store.Unknown {
+			t.Errorf("allowed, and known as %v", k)
+		}
+		w.want(w.fetch(p, e), policy.Accept)
+	})
+}
+
 // over reports whether a channel is closed.
 func over(c <-chan struct{}) bool {
 	select {

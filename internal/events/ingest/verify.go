@@ -82,12 +82,12 @@ func (d *Door) recalled(it *item) bool {
 			return false // the writer says that it has expired, if the copy is genuine
 		}
 		it.recalled = true
-		d.conclude(it, new(verdictStored(policy.Duplicate)))
-	case store.Remembered:
+		d.stand(it, verdictStored(policy.Duplicate))
+	case store.Remembered: // by these rules: were the refusal written again, others that have come meanwhile would seem to have refused it
 		if it.src.conf.Direct {
 			return false
 		}
-		d.conclude(it, new(verdictStored(known.Why)))
+		d.stand(it, verdictStored(known.Why))
 	default:
 		return false
 	}
@@ -131,6 +131,13 @@ func (d *Door) conclude(it *item, v *policy.Verdict) {
 	default:
 		d.finishWith(it, *v)
 	}
+}
+
+// stand hands the item to the writer with a verdict that stands already.
+func (d *Door) stand(it *item, v policy.Verdict) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.finishWith(it, v)
 }
 
 // invalid returns the verdict for the sender of a forged event.

@@ -386,6 +386,33 @@ func TestEventsAreDecidedElsewhere(t *testing.T) {
 	}
 }
 
+// TestNobodyHearsOKOfWhatIsNotHere: where the leader has stored an event and this node does not come so far, who published it is told to try again.
+func TestNobodyHearsOKOfWhatIsNotHere(t *testing.T) {
+	t.Parallel()
+	n := begin(t)
+	s, at := n.door(t)
+	at.Store(7)
+	end := n.runs(t)
+	n.reach(6)
+	mine := n.carrier.Source(ingest.SourceConfig{Label: "a", Party: "a"})
+	began := time.Now()
+	if v := within(t, submit(t, mine, events(1)[0])); v.OK() || !strings.Contains(v.Reason, "has not heard of that yet; try again") || time.Since(began) < forward.Patience {
+		t.Errorf("%+v after %v", v, time.Since(began))
+	}
+	began = time.Now()
+	if v := within(t, submit(t, mine, testkit.Issue(testkit.Key(2), time.Now().Unix(), "30617:"+testkit.Key(9).PubKey().String()+":other", "x"))); v.Outcome == policy.Failed || v.OK() || time.Since(began) > forward.Patience/2 {
+		t.Errorf("what is refused: %+v after %v", v, time.Since(began))
+	}
+	last := submit(t, mine, events(2)[1])
+	for s.Stats().Events < 2 { // it is stored there, and nobody has heard
+		<-time.After(10 * time.Millisecond)
+	}
+	end()
+	if v := within(t, last); v.OK() || !strings.HasPrefix(v.Reason, "error: ") {
+		t.Errorf("%+v", v)
+	}
+}
+
 // TestWhoBringsAnEventIsTold: a protected event (NIP-70) comes from its author alone.
 func TestWhoBringsAnEventIsTold(t *testing.T) {
 	n := begin(t)
@@ -407,6 +434,7 @@ func TestWhoBringsAnEventIsTold(t *testing.T) {
 
 // TestEventsWaitForALeader, and are answered by the next one; with none for long people hear so, and where the node ends they hear that.
 func TestEventsWaitForALeader(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	none := ""
 	n.at.Store(&none)

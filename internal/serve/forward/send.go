@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -45,6 +46,7 @@ func (x *Carrier) Run(ctx context.Context) error {
 var (
 	verdictAway = policy.Verdict{Outcome: policy.Failed, Reason: "error: " + ingest.NoWriter}
 	verdictEnds = policy.Verdict{Outcome: policy.Failed, Reason: "error: this node ends, and does not know whether it was taken; try again"}
+	verdictLate = policy.Verdict{Outcome: policy.Failed, Reason: "error: another node has stored it, and this one has not heard of that yet; try again"}
 )
 
 func (x *events) give(batch []*event, v policy.Verdict) {
@@ -92,13 +94,17 @@ func (x *Carrier) wait(ctx context.Context, batch []*event) (left []*event) {
 	return left
 }
 
-// tell answers a batch once this node has what the other one has stored of it, or does not hear of that.
+// tell answers a batch once this node has what the other one has stored of it. Nobody hears OK who would not find the event here.
 func (x *Carrier) tell(ctx context.Context, batch []*event, decided decisions) {
-	x.follow(ctx, decided.Position)
 	x.decided.Add(uint64(len(batch)))
+	stored := slices.ContainsFunc(decided.Verdicts, func(d decision) bool { return policy.Verdict{Outcome: d.Outcome}.OK() })
+	has := stored && x.follow(ctx, decided.Position)
 	for i, w := range batch {
 		d := decided.Verdicts[i]
 		v := policy.Verdict{Outcome: d.Outcome, Reason: d.Reason}
+		if v.OK() && !has {
+			v = verdictLate
+		}
 		if w.of.conf.Charge != nil && d.Steps > 0 {
 			w.of.conf.Charge(d.Steps)
 		}
@@ -106,21 +112,21 @@ func (x *Carrier) tell(ctx context.Context, batch []*event, decided decisions) {
 	}
 }
 
-// follow waits until this node has the commit log up to a position, or for Patience.
-func (x *Carrier) follow(ctx context.Context, position uint64) {
+// follow waits until this node has the commit log up to a position, and returns false where it has not after Patience.
+func (x *Carrier) follow(ctx context.Context, position uint64) bool {
 	late := time.NewTimer(Patience)
 	defer late.Stop()
 	for {
 		at, moved := x.c.Nodes.FollowPlace()
 		if at.Position >= position {
-			return
+			return true
 		}
 		select {
 		case <-moved:
 		case <-late.C:
-			return
+			return false
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }
