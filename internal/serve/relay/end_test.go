@@ -158,7 +158,22 @@ func TestShutdownWithStuckClients(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		w.stop()
-		if took := time.Since(start); took > 9*time.Second {
+		if took := time.Since(start); took > 3500*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// TestShutdownWithSilentClients: clients that read all and say nothing, not even farewell, are waited for half a second.
+func TestShutdownWithSilentClients(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		for range 3 {
+			w.dialIdle(t)
+		}
+		synctest.Wait()
+		start := time.Now()
+		w.stop()
+		if took := time.Since(start); took < 400*time.Millisecond || took > time.Second {
 			t.Errorf("it took %v", took)
 		}
 	})

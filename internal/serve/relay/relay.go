@@ -27,7 +27,7 @@ import (
 
 const (
 	defaultMaxLag = 100_000         // entries that a session may be behind the head of the feed
-	goodbyeGrace  = 5 * time.Second // how long sessions may take to end in good order
+	goodbyeGrace  = 3 * time.Second // how long sessions may take to end in good order
 )
 
 // ruling has the rules in force, with a channel that is closed when others have come into force, which may be nil.

@@ -13,8 +13,9 @@ import (
 const (
 	pingEvery   = 30 * time.Second
 	pingTimeout = 60 * time.Second
-	goodbyeTime = 2 * time.Second // how long the writer sends what it still owes when the relay ends a session
-	keepBuffer  = 16 << 10        // the largest buffer that the writer keeps between frames
+	goodbyeTime = 2 * time.Second        // how long the writer sends what it still owes when the relay ends a session
+	closeTime   = 500 * time.Millisecond // how long it then waits for the client's part of the closing: whoever is gone, or silent, keeps the relay from ending
+	keepBuffer  = 16 << 10               // the largest buffer that the writer keeps between frames
 )
 
 // write sends whatever there is to send until the connection or work ends, and returns why. On a private relay the challenge (NIP-42) comes
@@ -197,6 +198,8 @@ func (s *session) farewell(cause error) {
 		s.conn.CloseNow()
 		return
 	}
+	silent := time.AfterFunc(closeTime, func() { s.cork.Close() })
+	defer silent.Stop()
 	s.conn.Close(bye.code, bye.text)
 }
 
