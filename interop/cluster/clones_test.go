@@ -14,7 +14,7 @@ import (
 var nodeGone = regexp.MustCompile(`Connection refused|Failed to connect|Connection reset|Recv failure|Empty reply|early EOF|unexpected disconnect|hung up unexpectedly|transfer closed`)
 
 // tryAgain is what git says where a node has nobody to ask, or the bucket does not answer.
-var tryAgain = regexp.MustCompile(`The requested URL returned error: 503|push again in some minutes|this server could not make the pack: try again later`)
+var tryAgain = regexp.MustCompile(`The requested URL returned error: 503|push again in some minutes|this server could not (make the pack|store the push): try again later`)
 
 // behind is what git says where a node that led has not heard yet that another one does, which took a later state.
 var behind = regexp.MustCompile(`not as the state|no state event for this push`)

@@ -60,6 +60,7 @@ var changing = []string{
 	"error: another node takes events at the moment; try again",
 	"error: this node ends, and does not know whether it was taken; try again",
 	"error: the relay is shutting down; publish again later",
+	"error: another node has stored it, and this one has not heard of that yet; try again",
 }
 
 // patient is how long people wait for an answer.
