@@ -42,7 +42,7 @@ type chaos struct {
 func (x *chaos) run(length time.Duration) {
 	var turn []int
 	begun := time.Now()
-	for n := 0; time.Since(begun) < length; n++ {
+	for n := 0; time.Since(begun) < length || len(x.done) < 2; n++ { // one thing alone proves little
 		if len(turn) == 0 {
 			turn = x.r.Perm(len(mishaps))
 		}
@@ -54,7 +54,11 @@ func (x *chaos) run(length time.Duration) {
 				i = j
 			}
 		}
-		if x.take(i) {
+		free := x.take(i)
+		for j := 0; j < len(x.machines) && !free; j++ { // to another one, where something is happening to that
+			i, free = j, x.take(j)
+		}
+		if free {
 			x.done[what]++
 			x.happen(what, i)
 		}
