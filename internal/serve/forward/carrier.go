@@ -33,7 +33,7 @@ const (
 // Nodes are those that share a bucket with the one that carries.
 type Nodes interface {
 	Leader() string                              // the private URL of the node that leads, as far as is known; "" is not
-	Authorize(http.Header)                       // adds what nodes know each other by, and who leads as far as is known: a node before that one refuses with NotYet
+	Authorize(http.Header)                       // adds the secret of the nodes, and the term that this one knows: a node of an earlier term refuses with NotYet
 	FollowPlace() (store.Place, <-chan struct{}) // up to where the one that carries has the commit log, and a channel that is closed when it has more
 }
 

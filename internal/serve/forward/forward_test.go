@@ -260,7 +260,7 @@ func (n *nodes) door(t *testing.T) (*store.Store, *log) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := new(log)
+	at := &log{asked: make(chan struct{}, 3)}
 	n.leader.Lead(forward.Answers{Door: doorTo(t, s), Log: at})
 	return s, at
 }
@@ -287,9 +287,19 @@ func doorTo(t *testing.T, s *store.Store) *ingest.Door {
 }
 
 // log is how far a commit log is.
-type log struct{ atomic.Uint64 }
+// A batch has been decided once the place of the log is asked for, which asked hears as often as it has room.
+type log struct {
+	atomic.Uint64
+	asked chan struct{}
+}
 
-func (l *log) LogPlace() store.Place { return store.Place{Position: l.Load()} }
+func (l *log) LogPlace() store.Place {
+	select {
+	case l.asked <- struct{}{}:
+	default:
+	}
+	return store.Place{Position: l.Load()}
+}
 
 func (*log) Deposed() <-chan struct{} { return nil }
 
@@ -404,8 +414,11 @@ func TestNobodyHearsOKOfWhatIsNotHere(t *testing.T) {
 		t.Errorf("what is refused: %+v after %v", v, time.Since(began))
 	}
 	last := submit(t, mine, events(2)[1])
-	for s.Stats().Events < 2 { // it is stored there, and nobody has heard
-		<-time.After(10 * time.Millisecond)
+	for range 3 { // the last one is stored there too, and nobody has heard
+		<-at.asked
+	}
+	if got := s.Stats().Events; got != 2 {
+		t.Errorf("%d events are stored", got)
 	}
 	end()
 	if v := within(t, last); v.OK() || !strings.HasPrefix(v.Reason, "error: ") {
