@@ -21,30 +21,31 @@ type Settings struct {
 	Members policy.PubKeys
 }
 
-// Set puts other settings in force, all or none of them, and logs what became of them. One goroutine at a time may call Set.
+// Set puts other settings in force, all or none of them, and logs what became of them. At a Node that follows, those in force at all nodes hold where they
+// are the same for all. One goroutine at a time may call Set.
 func (n *Node) Set(ctx context.Context, s Settings) {
+	if n.follows {
+		if err := n.cfg.Member.adopt(n, n.cfg.Member.ownSettings().with(s)); err != nil {
+			n.log.Error("the settings stay as they were", "error", err)
+			return
+		}
+		n.log.Info("settings reread: of those that decide or guard, the ones in force at all nodes hold", n.memberCount()...)
+		return
+	}
 	n.said.mu.Lock()
 	defer n.said.mu.Unlock()
 	own := n.cfg.with(s)
 	if n.cfg.Member != nil {
 		own = n.cfg.Member.ownSettings().with(s)
 	}
-	if n.follows {
-		force, err := n.cfg.Member.inForce(own)
-		if err != nil {
-			n.log.Error("the settings stay as they were", "error", err)
-			return
-		}
-		s = force.settings()
-	}
 	info, hold, over := nip86.Apply(s.Info, n.Changes())
 	present, err := n.Relay.Present(n.information(info, s.Lists), s.About, s.MinPoW)
 	before, rules := n.rules.Rules(), n.cfg.rules(s.Lists)
 	rules.MinPoW = s.MinPoW
-	if err == nil && n.bucket != nil && !n.follows {
+	if err == nil && n.bucket != nil {
 		err = n.share(ctx, n.Store, own.shared(), n.cfg.Now())
 	}
-	if err == nil && !n.follows {
+	if err == nil {
 		err = n.Moderator.SetRules(ctx, rules)
 	}
 	if err != nil {
@@ -52,14 +53,6 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 		return
 	}
 	present()
-	if n.follows {
-		n.said.settings = s
-		n.said.changes.Store(&hold)
-		n.elsewhere.force.Store(&s)
-		n.setMembers(s.Members)
-		n.log.Info("settings reread: of those that decide or guard, the ones in force at all nodes hold", n.memberCount()...)
-		return
-	}
 	if n.cfg.Member != nil {
 		n.cfg.Member.setOwn(own)
 	}

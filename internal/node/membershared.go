@@ -8,6 +8,7 @@ import (
 
 	"github.com/graspd/graspd/internal/events/ingest"
 	"github.com/graspd/graspd/internal/events/store"
+	"github.com/graspd/graspd/internal/operate/nip86"
 )
 
 // ownSettings returns the Config of this node, with the settings as they were read last.
@@ -29,14 +30,32 @@ func (m *Member) setOwn(c Config) {
 	m.compare()
 }
 
-// inForce notes settings that were read just now, and returns them with those in force in their place.
-func (m *Member) inForce(c Config) (Config, error) {
-	m.setOwn(c)
-	force, err := readShared(m.store)
+// adopt has a Node that follows show and guard by the settings in force, and by its own, which were read just now or before, where each node has its own. It
+// fails where those in force are such that the node may serve nobody.
+func (m *Member) adopt(n *Node, own Config) error {
+	n.said.mu.Lock()
+	defer n.said.mu.Unlock()
+	m.setOwn(own)
+	shared, err := readShared(m.store)
 	if err != nil {
-		return c, err
+		return err
 	}
-	return force.over(c)
+	force, err := shared.over(own)
+	if err != nil {
+		return err
+	}
+	s := force.settings()
+	info, hold, _ := nip86.Apply(s.Info, n.Changes())
+	present, err := n.Relay.Present(n.information(info, s.Lists), s.About, s.MinPoW)
+	if err != nil {
+		return err
+	}
+	present()
+	n.said.settings = s
+	n.said.changes.Store(&hold)
+	n.elsewhere.force.Store(&s)
+	n.setMembers(s.Members)
+	return nil
 }
 
 // compare finds in what the settings of this node differ from those in force, and tells.
@@ -85,11 +104,9 @@ func (m *Member) followShared(n *Node) func(context.Context) error {
 			names, next, all, more := m.store.Changes(upTo)
 			upTo = next
 			if all || slices.Contains(names, sharedRow) {
-				own := m.ownSettings()
-				if _, err := m.inForce(own); err != nil {
+				if err := m.adopt(n, m.ownSettings()); err != nil {
 					return err
 				}
-				n.Set(ctx, own.settings())
 			}
 			select {
 			case <-more:
